@@ -26,7 +26,7 @@ FUZZ_VERSION := 0.13.2
 # A cold build is not incremental: what a next build would reuse costs time. Whoever has built with cargo goes on as it does.
 COLD := $(if $(wildcard target/debug/incremental/*),,CARGO_INCREMENTAL=0)
 
-.PHONY: demo demo-build demo-wheel wheel test build extension bench lint docs validation probe powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
+.PHONY: demo demo-build demo-wheel wheel test build extension bench lint docs pictures validation probe powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
 
 # A wheel in dist/ that was built from these sources spares the compiler.
 demo:
@@ -74,6 +74,18 @@ lint: build $(VENV)/.dev
 docs: build $(VENV)/.docs
 	@mkdir -p reports
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Draws the pictures of README and docs again. It takes a Chromium, fio, sqlite3, e2fsprogs, fuse2fs and fuse3. Left out are
+# pictures with data from elsewhere (drives-*.png, calibrate.png), and scale.png, which measures the machine.
+pictures: demo build $(VENV)/.dev
+	$(BIN)/python docs/images/screenshots.py
+	$(BIN)/python docs/images/disk_page.py
+	$(BIN)/python docs/images/commands.py
+	$(BIN)/python docs/images/concepts.py
+	$(BIN)/python docs/images/fdp.py
+	$(BIN)/python docs/images/slc.py
+	$(BIN)/python docs/images/validation.py
+	$(BIN)/python docs/images/papers.py --redraw
 
 # Quick forms of these three are part of `make test`.
 powercut: prerequisites
@@ -125,6 +137,7 @@ help:
 	@echo 'make bench      how fast the simulator is on this machine'
 	@echo 'make lint       formatting and lints, Rust and Python'
 	@echo 'make docs       the documentation as a site, reports/site/index.html'
+	@echo 'make pictures   the pictures of README and docs, drawn again from runs of today'
 	@echo 'make validation tables and pictures of docs/validation.md, closed forms beside what is measured'
 	@echo 'make probe      drives drawn from SEED=$(SEED), and what nandlab calibrate --probe finds of them'
 	@echo 'make test-kill   kill -9 under writes to a disk of every FTL and every buffer, by the test, fio and SQLite'

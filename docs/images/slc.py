@@ -37,7 +37,9 @@ class Course:
 def course(device: str, cache: str) -> Course:
     """Runs the experiment for a device with a cache."""
     file = EXPERIMENTS / f"slc-{device}-{'fixed' if cache == 'none' else cache}.toml"
-    result = nandlab.Experiment.from_toml(file, sets=[f"ftl.page.slc_cache={cache}"]).run()
+    # The name of a cache alone would set its options to their defaults.
+    sets = ["ftl.page.slc_cache=none"] if cache == "none" else []
+    result = nandlab.Experiment.from_toml(file, sets=sets).run()
     paces, before = [], (0, 0.0)
     for sample in result.series:
         sectors, time = sample.written_sectors - before[0], (sample.time_us or 0.0) - before[1]

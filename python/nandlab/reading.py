@@ -1,8 +1,12 @@
-"""Files to read are regular files: to open a pipe waits for its other end, and a device may have no end."""
+"""Files to read are regular files: to open a pipe waits for its other end, and a device may have no end.
+
+The name `-` is standard input; a file of this name is `./-`.
+"""
 
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import stat
 import sys
@@ -10,6 +14,7 @@ from pathlib import Path
 
 MOST_BYTES = 256 << 20
 """The longest file read as a whole: a sparse file takes no room on a disk, and would fill the memory."""
+STANDARD_INPUT = "-"
 
 
 def regular(path: str | os.PathLike[str]) -> Path:
@@ -26,12 +31,14 @@ def regular(path: str | os.PathLike[str]) -> Path:
 
 
 def whole(path: str | os.PathLike[str]) -> bytes:
-    """The contents of a regular file that is read as a whole.
+    """The contents of a regular file, or of standard input, that is read as a whole.
 
     Raises:
         OSError: It cannot be read, or is longer than any such file.
 
     """
+    if os.fspath(path) == STANDARD_INPUT:
+        return _standard_input_once()
     with regular(path).open("rb") as file:
         content = file.read(MOST_BYTES + 1) if os.fstat(file.fileno()).st_size <= MOST_BYTES else None
     return _bounded(content, os.fspath(path))
@@ -45,6 +52,12 @@ def standard_input() -> bytes:
 
     """
     return _bounded(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input")
+
+
+@functools.cache
+def _standard_input_once() -> bytes:
+    """Several readers may ask for it, and it can be read once."""
+    return standard_input()
 
 
 def _bounded(content: bytes | None, name: str) -> bytes:

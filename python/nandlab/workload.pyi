@@ -234,7 +234,7 @@ def trace(
     *,
     path: str | None = None,
     text: str | None = None,
-    format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns', 'vscsi2', 'ftrace', 'qemu', 'etw'] | None = None,
+    format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns', 'vscsi2', 'ftrace', 'qemu', 'etw', 'nbdkit'] | None = None,
     action: Literal['Q', 'G', 'I', 'D', 'C'] | None = None,
     time_unit: Literal['s', 'ms', 'us', 'ns', 'date_time'] | None = None,
     columns: Mapping[str, Any] | None = None,

@@ -92,6 +92,9 @@ def test_the_page_shows_the_disk_at_work(page, page_of_a_busy_disk, width, dark)
     assert page.value("document.getElementById('state').textContent") == "live, four frames a second"
     assert page.value("document.title") == "nandlab disk: bast, 16 MiB"
     assert page.value("document.documentElement.scrollWidth") <= width
+    # A shade tells of columns beside a table.
+    wide = "getComputedStyle(document.querySelector('.wide')).backgroundAttachment"
+    assert page.value(wide) == "local, local, scroll, scroll"
     back = page.value("getComputedStyle(document.body).backgroundColor")
     assert back == ("rgb(18, 23, 29)" if dark else "rgb(255, 255, 255)")
     assert all(url.startswith((page_of_a_busy_disk, "data:")) for url in page.requests())

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
+from conftest import SMALL
 
 import nandlab
 from nandlab import reading
@@ -34,6 +36,55 @@ def test_a_record_is_explained_from_standard_input(small):
 
 
 TRACE = "time_us,op,sector,sectors\n0,W,0,8\n5,R,0,8\n9,W,64,16\n"
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """Runs a command in a folder with a text on its standard input; what it prints."""
+
+    def called(text, folder, *arguments):
+        from nandlab.cli import group
+
+        monkeypatch.chdir(folder)
+        reading._standard_input_once.cache_clear()
+        ended = CliRunner().invoke(group, [str(each) for each in arguments], input=text)
+        return ended.stdout if ended.exception is None else ended.exception
+
+    yield called
+    reading._standard_input_once.cache_clear()
+
+
+def test_an_experiment_is_read_from_standard_input(given, tmp_path):
+    """Its paths start from the current folder, where its own file lies here."""
+    (tmp_path / "a.csv").write_text(TRACE, encoding="utf-8")
+    text = SMALL.replace("[workload.uniform]\nrequests = 20000", '[workload.trace]\npath = "a.csv"')
+    (tmp_path / "small.toml").write_text(text, encoding="utf-8")
+    checked = [given(text, tmp_path, "check", name) for name in ("-", "small.toml")]
+    assert checked[0] == checked[1] and 'path = "a.csv"' in checked[0]
+    as_json = given(text, tmp_path, "check", "-", "--json")
+    as_json = json.dumps(json.loads(as_json)["experiment"])
+    for arguments in (["run", "-"], ["compare", "-", "--vary", "buffer=lru,arc"]):
+        tables = [given(each, tmp_path, *arguments) for each in (text, as_json)]
+        assert "write" in tables[0] and _plain(tables[0]) == _plain(tables[1]), arguments
+    broken = given("[ftl.page]\nvictims = 1\n", tmp_path, "run", "-")
+    assert "-, line 2" in str(broken)
+
+
+def _plain(table):
+    """Without the speed of the machine."""
+    return [line for line in table.splitlines() if "speed" not in line]
+
+
+def test_a_configuration_and_measured_rows_are_read_from_standard_input(given, tmp_path):
+    configuration = "SSD_SIZE 4\nFTL_IMPLEMENTATION 3\n"
+    (tmp_path / "ssd.conf").write_text(configuration, encoding="utf-8")
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    found = [given(configuration, tmp_path, "import", "flashsim", name) for name in ("-", "ssd.conf")]
+    assert found[0].replace("flashsim: -", "flashsim: ssd.conf") == found[1]
+    free = ["--free", "device.timing.read_us=20..80", "--output", "found.toml"]
+    rows = "rw,bs,iodepth,iops\nerase,4k,1,9\n"
+    refused = given(rows, tmp_path, "calibrate", "small.toml", "--measured", "-", *free)
+    assert str(refused).startswith("-, line 2: rw"), refused
 
 
 def test_a_trace_is_read_from_standard_input(tmp_path):

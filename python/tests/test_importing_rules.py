@@ -1,5 +1,6 @@
 """`nandlab import`: rules of other simulators that became parts here, and what is told about the others."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,11 @@ def test_sizes_of_the_cache_and_of_the_way_to_flash(tmp_path):
     assert found.flat[CACHE] == 1 << 20
     # A page of 4 KiB for each of 8 planes is on its way.
     assert found.flat["device.controller.write_buffer_bytes"] == 32768
+    # MQSim counts sectors, so twice as many writes of half a page are; each takes a page here.
+    small = imported("mqsim", device(tmp_path), flow(tmp_path, Average_Request_Size="4"))
+    assert small.flat["device.controller.write_buffer_bytes"] == 2 * 32768
+    large = imported("mqsim", device(tmp_path), flow(tmp_path, Average_Request_Size="32"))
+    assert large.flat["device.controller.write_buffer_bytes"] == 32768
     assert row(found, "Caching_Mechanism").fate == DIFFERS
     assert row(found, "Data_Cache_Capacity").fate == TAKEN
     reads = imported(
@@ -96,6 +102,17 @@ def test_a_flow_has_no_more_requests_in_the_device_than_are_fetched(tmp_path, fe
 def test_without_flows_the_queue_is_no_deeper_than_what_is_fetched(tmp_path):
     assert imported("mqsim", device(tmp_path, Queue_Fetch_Size=3)).flat["host.queue_depth"] == 3
     assert imported("mqsim", device(tmp_path, Queue_Fetch_Size=300)).flat["host.queue_depth"] == 16
+
+
+def test_two_flows_fill_a_device_together(tmp_path):
+    """Their jobs share the drive: an offset is no gap at the start of a file of one's own."""
+    path = Path(flow(tmp_path))
+    content = re.sub(r"(Working_Set_Percentage>)\d+", r"\g<1>100", path.read_text(encoding="utf-8"))
+    whole = content[content.index("<IO_Flow") : content.index("</IO_Scenario>")]
+    found = imported("mqsim", device(tmp_path), write(path, content.replace(whole, whole * 2)))
+    sizes = [int(text) for text in re.findall(r"\bsize=(\d+)", found.flat["workload.fio.text"])]
+    logical = nandlab.Experiment(**found.tree).inspect()["device"]["logical_bytes"]
+    assert len(sizes) == 2 and logical * 0.95 < sum(sizes) <= logical
 
 
 def test_a_closing_tag_that_mqsim_ships_is_read(tmp_path):

@@ -88,6 +88,7 @@ def test_a_policy_is_named_by_its_class_and_options_in_reports(tmp_path):
         {"greedy": small_page(), "own": small_page().replace(ftl=nandlab.ftl.page(victim=policies[1]))}
     )
     assert compared.results["own"].waf == sweep.points[2].result.waf
+    assert repr(sweep.points[2]).startswith("<Point ftl.page.victim=AgeWeighted(power=0.25), seed=1: ")
 
 
 def test_the_words_of_a_policy():

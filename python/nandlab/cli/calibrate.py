@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from nandlab.calibrate import Calibration, Line, Plan
 
-FILE = RegularFile()
+FILE = RegularFile(allow_dash=True)
 
 
 def _output(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:

@@ -87,8 +87,7 @@ def _record(path: str) -> dict[str, Any]:
             f"{path} is an experiment: `nandlab run {path} --json > result.json` makes a record of it"
         )
     try:
-        given = reading.standard_input() if path == "-" else reading.whole(path)
-        record = json.loads(given.decode("utf-8"))
+        record = json.loads(reading.whole(path).decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
     except json.JSONDecodeError as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nandlab.reading import STANDARD_INPUT
 from nandlab.running.varied import Pair, in_the_chosen, label, override, split_commas, titles_of
 from nandlab.writing.new_file import check_writable, readable
 
@@ -37,18 +38,21 @@ class RegularFile(click.Path):
 
         """
         path = os.fsdecode(super().convert(value, param, ctx))
-        if not (self.allow_dash and path == "-") and not Path(path).is_file():
+        if not (self.allow_dash and path == STANDARD_INPUT) and not Path(path).is_file():
             self.fail(f"{path} is no regular file", param, ctx)
         return path
 
 
 class ExperimentFile(RegularFile):
-    """An experiment's file; given a trace, the error shows an experiment to replay it."""
+    """An experiment's file, or `-`; given a trace, the error shows an experiment to replay it."""
+
+    def __init__(self) -> None:
+        super().__init__(allow_dash=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click's
         """The path."""
         path = super().convert(value, param, ctx)
-        if not str(path).endswith((".toml", ".json")):
+        if path != STANDARD_INPUT and not str(path).endswith((".toml", ".json")):
             from nandlab.cli.wrong_file import refuse_trace
 
             refuse_trace(str(path))

@@ -149,7 +149,8 @@ class Experiment:
         """Reads a TOML file, or a JSON file with the same keys.
 
         Args:
-            path: The file; relative paths in it start from its folder.
+            path: The file; relative paths in it start from its folder. `-` is standard input; its paths start
+                from the current folder.
             sets: Overrides such as "device.over_provisioning=0.28".
             allow_code: Whether policies in Python may run that it names; without it such a file is refused.
 
@@ -170,7 +171,8 @@ class Experiment:
             error.filename = given
             raise
         experiment = cls.__new__(cls)
-        experiment._setup(text, "json" if path.suffix == ".json" else "toml", given, path.parent, sets)
+        is_json = path.suffix == ".json" or given == reading.STANDARD_INPUT and text.lstrip().startswith("{")
+        experiment._setup(text, "json" if is_json else "toml", given, path.parent, sets)
         vars(experiment).update(_objects={}, _allow_code=allow_code)
         return experiment
 
@@ -295,7 +297,7 @@ class Experiment:
 
     def inputs(self) -> list[Path]:
         """All files it reads: itself, a trace, a profile, a state."""
-        own = [Path(self._file)] if self._file else []
+        own = [Path(self._file)] if self._file not in ("", reading.STANDARD_INPUT) else []
         resolved = self.resolve()
         return [*own, *self._read(resolved), *self._modules(resolved)]
 

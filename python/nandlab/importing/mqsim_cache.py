@@ -23,11 +23,14 @@ BUFFER = "buffer.second_write"
 ON_ITS_WAY = "device.controller.write_buffer_bytes"
 
 RULE = (
-    "a page's first write in a second goes to flash, later ones stay until they are evicted; at most a page "
-    "for each plane is on its way to flash; when the way is full, reads wait behind a write here and pass it "
-    "there"
+    "a page's first write in a second goes to flash, later ones stay until they are evicted; at most as many "
+    "sectors as a page has are on their way to flash for each plane; when the way is full, reads wait behind "
+    "a write here and pass it there"
 )
-PARTS = "one buffer for all flows here: a flow can push out the pages of another one"
+PARTS = (
+    "one buffer for all flows here: a flow can push out the pages of another one, and its hits wait behind "
+    "the other's writes, so it is slower here"
+)
 REFUSED = (
     "MQSim ends at the first request: its SIMPLE cache knows no mode but TURNED_OFF, although the code for "
     "WRITE_CACHE is there; imported as ADVANCED"
@@ -59,7 +62,7 @@ def cache(device: Device, flows: Sequence[Values], request_bytes: int) -> tuple[
     page = device.flash.whole("Page_Capacity")
     flat: dict[str, Any] = {
         f"{BUFFER}.size": values.whole("Data_Cache_Capacity") // page * page,
-        ON_ITS_WAY: device.planes * page,
+        ON_ITS_WAY: _on_its_way(device.planes, page, request_bytes),
         "device.controller.write_command_us": round(device.dram_us(request_bytes), 3),
     }
     if "WRITE_READ_CACHE" in modes:
@@ -71,6 +74,11 @@ def cache(device: Device, flows: Sequence[Values], request_bytes: int) -> tuple[
     for flow, mode in zip(flows, modes, strict=False):
         _tell(flow, mode, len(set(modes)) == 1)
     return flat, notes
+
+
+def _on_its_way(planes: int, page: int, request_bytes: int) -> int:
+    """MQSim counts written sectors, as many as a page has for each plane; here a small write takes a page."""
+    return planes * page // min(request_bytes, page) * page
 
 
 def _tell(flow: Values, mode: str, is_alone: bool) -> None:

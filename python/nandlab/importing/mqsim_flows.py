@@ -16,10 +16,13 @@ ROOT = "MQSim_IO_Scenarios"
 SYNTHETIC, TRACE = "IO_Flow_Parameter_Set_Synthetic", "IO_Flow_Parameter_Set_Trace_Based"
 
 _JOB = "workload.fio"
-_PARTS = "a flow has all channels, chips, dies and planes here"
+_PARTS = (
+    "a flow has all channels, chips, dies and planes here: where flash is the limit, it is as much faster "
+    "here as its part is smaller there"
+)
 
 FLOW: dict[str, Key] = {
-    "Priority_Class": told("HIGH", "no priorities between flows", "HIGH"),
+    "Priority_Class": told("HIGH", "no priorities between flows: an urgent one is faster there", "HIGH"),
     "Device_Level_Data_Caching_Mode": taken("WRITE_CACHE", "").one_of(
         "WRITE_CACHE", "READ_CACHE", "WRITE_READ_CACHE", "TURNED_OFF"
     ),
@@ -141,9 +144,9 @@ class Scenario:
             flat, notes = self._trace(self.flows[0], folder)
         else:
             jobs = [self._job(flow, at) for at, flow in enumerate(self.flows)]
-            text = "\n".join(
-                ["[global]", "ioengine=libaio", "norandommap", *(line for job in jobs for line in job)]
-            )
+            # Without a name each job has a file of its own, with the offset as a gap at its start.
+            head = ["[global]", "filename=drive", "ioengine=libaio", "norandommap"]
+            text = "\n".join([*head, *(line for job in jobs for line in job)])
             flat, notes = {"workload.fio.text": text + "\n"}, []
         fill, more = self._precondition()
         return flat | fill, notes + more

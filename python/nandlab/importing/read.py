@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from nandlab._native import ConfigError, TraceError
 from nandlab.importing.imported import Imported
 from nandlab.importing.lines_file import is_there
 from nandlab.importing.request import Request
 from nandlab.one_line import one_line
-from nandlab.reading import regular
+from nandlab.reading import STANDARD_INPUT, regular, whole
 
 
 def _mqsim(request: Request) -> Imported:
@@ -82,7 +81,7 @@ UNFINISHED = "{} ends within a line: if it was cut there, the last value is shor
 
 
 def _ends_in_a_line(path: str) -> bool:
-    return is_there(path) and not Path(path).read_bytes().endswith(b"\n")
+    return (path == STANDARD_INPUT or is_there(path)) and not whole(path).endswith(b"\n")
 
 
 def _check(found: Imported, folder: str) -> None:

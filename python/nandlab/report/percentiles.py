@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from math import log
+from typing import Literal
 
 MARKED = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "max_us": "longest"}
 LETTER = 6.0
@@ -26,7 +27,7 @@ class Label:
     us: float
     at: float  # in pixels, as `start` and `end`
     words: str
-    side: str  # the rule's side on which they begin: "left" or "right"
+    side: Literal["left", "right"]  # the rule's side on which they begin
     row: int = 0  # above the picture, from below
 
     @property
@@ -71,7 +72,9 @@ def labels(row: Mapping[str, float], reach: tuple[float, float], width: float) -
             us, at, words = found[-1].us, found[-1].at, found.pop().words + SEPARATOR + words
         found.append(Label(us, at, words, "left"))
     # Words at the right end have no room behind their rule, nor have those that would cover such a rule.
-    end, left, right = width, [], []
+    end = width
+    left: list[Label] = []
+    right: list[Label] = []
     for label in reversed(found):
         if label.end < end:
             left.append(label)

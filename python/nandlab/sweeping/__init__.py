@@ -17,6 +17,7 @@ from nandlab._native import ConfigError, NandlabError, version
 from nandlab.experiment import Experiment
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, STOP_S
+from nandlab.policy import words as policies_in_words
 from nandlab.running.batch import directory_of, processors
 from nandlab.running.varied import in_the_chosen, override, varied_by
 from nandlab.sweeping.axes import Axis, Value, axes_of
@@ -80,7 +81,9 @@ class Point:
 
     def __repr__(self) -> str:
         state = self.error or ("no result" if self.result is None else repr(self.result))
-        return f"<Point {self.name}: {state}>"
+        texts = map(policies_in_words, self.texts)
+        values = ", ".join(f"{key}={text}" for key, text in zip(self.values, texts, strict=True))
+        return f"<Point {values}: {state}>"
 
 
 @dataclass(frozen=True)

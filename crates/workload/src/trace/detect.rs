@@ -4,7 +4,7 @@ use super::continued::Continued;
 use super::fields::shown;
 use super::foreign;
 use super::format::{FormatName, ReaderOptions, FORMATS};
-use super::guess::{guess, Guess, Numbered};
+use super::guess::{guess, spread, Guess, Numbered};
 use super::line::{Frame, Line};
 use super::lines::{Lines, BYTE_ORDER_MARK};
 use super::native;
@@ -52,7 +52,23 @@ impl From<String> for Untold {
 pub(crate) fn detect(lines: &mut Lines, options: &ReaderOptions) -> io::Result<Result<Detected, Untold>> {
     let all = lines.peek(usize::MAX)?;
     let is_whole = all.len() < SAMPLE_BYTES;
-    Ok(tell(&all[..all.len().min(SAMPLE_BYTES)], all, is_whole, options))
+    let told = tell(&all[..all.len().min(SAMPLE_BYTES)], all, is_whole, options);
+    Ok(match told {
+        Err(untold) if !is_whole => Err(guess_from_all(lines, untold)),
+        told => told,
+    })
+}
+
+/// A guess at the start of a table, made again from lines of the whole file; the file is not read further.
+fn guess_from_all(lines: &mut Lines, untold: Untold) -> Untold {
+    let Some(op) = untold.guess.as_ref().map(|guess| guess.op) else { return untold };
+    // Whatever is wrong further on, the start has its guess.
+    let Ok(kept) = spread(lines, op, GUESS_LINES) else { return untold };
+    let kept: Vec<Numbered<'_>> = kept.iter().map(|(number, line)| (*number, line.as_str())).collect();
+    match guess(&kept) {
+        Ok(guess) => Untold { guess: Some(guess), ..untold },
+        Err(_) => untold,
+    }
 }
 
 /// Tells the format from `sample`, the start of the known bytes `all`.
@@ -375,6 +391,32 @@ mod tests {
         assert!(error.contains("device = \"disk\"") && error.contains("address_unit_bytes = 512"), "{error}");
         let error = told("time_us dev lba size is_write\n1 0 800 8 1\n2 0 80 8 0\n").unwrap_err();
         assert!(error.contains("write = [\"1\"]"), "{error}");
+    }
+
+    /// The proposal for a file with these lines.
+    fn proposed(lines: impl Iterator<Item = String>) -> String {
+        let mut lines = Lines::of_text(&lines.map(|line| line + "\n").collect::<String>());
+        let Ok(Err(untold)) = detect(&mut lines, &ReaderOptions::default()) else { panic!("no table") };
+        untold.guess.expect("a table").block()
+    }
+
+    #[test]
+    fn the_whole_file_is_looked_at_before_a_table_is_proposed() {
+        // An operation and a bad line far behind the start, in seconds as the many equal times tell.
+        let row = |n: u64| match n {
+            17_321 => "1,1700,8a,512,7".to_owned(),
+            28_000 => "the end".to_owned(),
+            n => format!("1,{},{},4096,{}", 33_898 + n / 40, ["28", "2a"][n as usize % 2], n * 7919 % 100_000),
+        };
+        let header = || std::iter::once("version,time,op,size,lbn".to_owned());
+        let all = proposed(header().chain((0..=28_000).map(row)));
+        assert!(all.contains("read = [\"28\"]\nwrite = [\"2a\", \"8a\"]"), "{all}");
+        assert!(all.contains("time_unit = \"s\"") && all.contains("on_error = \"skip\" # line 28002"), "{all}");
+        let start = proposed(header().chain((0..17_000).map(row)));
+        assert!(!start.contains("8a") && !start.contains("on_error"), "{start}");
+        // Rows with numbers that were passed over count rows all the same; gaps are those of the rows, not of the sample.
+        let all = proposed((0..30_000).map(|n: u64| format!("{n} {} W {} 8", n * 300, n * 7919 % 100_000)));
+        assert!(all.contains("column 1 numbers the rows") && all.contains("time_unit = \"us\""), "{all}");
     }
 
     #[test]

@@ -193,4 +193,6 @@ formats! {
     Qemu(qemu::Qemu), "qemu.rs";
     /// Disk events of Windows' event trace.
     Etw(etw::Etw), "etw.rs";
+    /// The log of a network block device's server.
+    Nbdkit(nbdkit::Nbdkit), "nbdkit.rs";
 }

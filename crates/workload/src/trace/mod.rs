@@ -42,6 +42,7 @@ pub(crate) mod lines;
 mod mqsim;
 mod msr;
 mod native;
+mod nbdkit;
 mod objects;
 mod pixel;
 mod plan;

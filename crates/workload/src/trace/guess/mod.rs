@@ -2,6 +2,7 @@
 
 mod names;
 mod rows;
+mod spread;
 mod table;
 mod told;
 
@@ -10,9 +11,11 @@ use rows::Rows;
 use table::Table;
 
 pub(crate) use rows::Numbered;
+pub(crate) use spread::{spread, OpColumn};
 
 /// A text's possible table: keys and values for `[workload.trace]` and its table `columns`.
 pub(crate) struct Guess {
+    pub(crate) op: OpColumn,
     trace: Vec<Key>,
     keys: Vec<Key>,
     /// Further remarks, as comments.

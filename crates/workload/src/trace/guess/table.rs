@@ -25,6 +25,8 @@ pub(super) struct Table<'a> {
     pub(super) is_named: bool,
     /// Every row's fields.
     pub(super) columns: Vec<Vec<&'a str>>,
+    /// Every row's line number: between two rows there may be others, which were not kept.
+    lines: Vec<u64>,
     /// Fields in rows that move data: a flush needs no address.
     pub(super) moving: Vec<Vec<&'a str>>,
 }
@@ -39,7 +41,13 @@ impl<'a> Table<'a> {
         let width = rows.values[0].fields.len();
         let columns: Vec<Vec<&str>> =
             (0..width).map(|at| rows.values.iter().map(|row| row.fields[at]).collect()).collect();
-        Self { names: rows.names.clone(), is_named: rows.is_named, moving: columns.clone(), columns }
+        Self {
+            names: rows.names.clone(),
+            is_named: rows.is_named,
+            moving: columns.clone(),
+            columns,
+            lines: rows.values.iter().map(|row| row.line.0).collect(),
+        }
     }
 
     /// Tells the columns apart.
@@ -236,11 +244,21 @@ impl<'a> Table<'a> {
 
     /// Whether a column without a name counts the rows, from 0 or 1: three are needed to tell.
     pub(super) fn numbers_rows(&self, at: usize) -> bool {
-        let values: Vec<u64> = self.columns[at].iter().filter_map(|field| field.parse().ok()).collect();
-        let steps = values.windows(2).filter(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
-        let is_from_start = values.first().is_some_and(|&first| first <= 1);
+        let numbered = self.columns[at].iter().zip(&self.lines);
+        let values: Vec<(u64, u64)> = numbered.filter_map(|(field, &line)| Some((field.parse().ok()?, line))).collect();
+        let is_step = |pair: &&[(u64, u64)]| {
+            let step = pair[1].0.checked_sub(pair[0].0);
+            step == Some(1) || step == Some(pair[1].1 - pair[0].1)
+        };
+        let steps = values.windows(2).filter(is_step).count();
+        let is_from_start = values.first().is_some_and(|&(first, _)| first <= 1);
         let rows = self.columns[at].len();
         self.names.is_none() && rows > 2 && is_from_start && steps + 1 + misses(rows) >= rows
+    }
+
+    /// The lines from the first row to the last one.
+    pub(super) fn span(&self) -> u64 {
+        self.lines.last().zip(self.lines.first()).map_or(0, |(last, first)| last - first + 1)
     }
 
     fn rises(&self, at: usize) -> bool {
@@ -295,10 +313,14 @@ impl<'a> Table<'a> {
         free.into_iter().filter(|&at| !is_other(at) && is_few(at)).take(4).collect()
     }
 
+    /// Whether the times are dates.
+    pub(super) fn has_dates(&self, places: &Places) -> bool {
+        places.time.is_some_and(|at| most(&self.columns[at], is_date_time))
+    }
+
     /// Whether a row is read with these places: its operation, address, size and time are.
-    pub(super) fn is_read(&self, places: &Places, row: usize) -> bool {
+    pub(super) fn is_read(&self, places: &Places, row: usize, is_date: bool) -> bool {
         let field = |at: usize| self.columns[at][row];
-        let is_date = places.time.is_some_and(|at| most(&self.columns[at], is_date_time));
         let is_op = word(field(places.op)).is_some() || truth(field(places.op)).is_some();
         let is_flush = word(field(places.op)) == Some("flush");
         let is_right = |at: usize| is_flush || is_amount(field(at));

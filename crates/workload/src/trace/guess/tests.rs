@@ -218,7 +218,7 @@ fn one_bad_line_hides_nothing_and_is_named() {
         (format!("time,op,lba,size\n{rows}4,?,0,8\n"), "line 5 does not fit: `4,?,0,8`"),
         (format!("time,op,lba,size\n{rows}x,W,0,8\n"), "line 5 does not fit: `x,W,0,8`"),
         (format!("time,op,lba,size\ns,-,sectors,B\n{rows}"), "line 2 does not fit: `s,-,sectors,B`"),
-        (format!("{rows}a,b\n{rows}\n{rows}c,d\n"), "2 lines do not fit, the first is line 4: `a,b`"),
+        (format!("{rows}a,b\n{rows}\n{rows}c,d\n"), "at least 2 lines do not fit, the first is line 4: `a,b`"),
     ] {
         check_noted(&text, &[said]);
     }

@@ -6,7 +6,7 @@ use super::super::words::{is_date_time, opposite, plain, quoted, truth, word};
 use super::names::{self, FLAG};
 use super::rows::{Numbered, Rows};
 use super::table::{most, Places, Table};
-use super::{Guess, Key};
+use super::{Guess, Key, OpColumn};
 use std::collections::BTreeSet;
 
 /// Decimals in a millisecond clock with microsecond resolution.
@@ -14,6 +14,8 @@ const MS_DECIMALS: usize = 3;
 /// Mean gap, in units, above which they cannot be seconds: with few decimals, and with any.
 const BUSY_GAP: f64 = 0.5;
 const IDLE_GAP: f64 = 100.0;
+/// Rows that show how often a clock of whole numbers ticks.
+const MANY: usize = 100;
 
 impl Table<'_> {
     /// The keys and values.
@@ -33,6 +35,7 @@ impl Table<'_> {
         keys.extend(self.device(&self.devices(places)));
         keys.push(self.unit("address_unit_bytes", address, size));
         keys.extend(size.map(|at| self.unit("size_unit_bytes", at, Some(address))));
+        let op_column = OpColumn { at: op, separator };
         let parts_by_comma = separator == Separator::Comma;
         let separator = match separator {
             Separator::Comma => None,
@@ -54,7 +57,7 @@ impl Table<'_> {
         trace.extend(self.on_error(places, rows));
         let counts = (0..self.columns.len()).filter(|&at| ![op, address].contains(&at) && self.numbers_rows(at));
         let counts = counts.map(|at| format!("column {} numbers the rows, and is no time", at + 1));
-        Guess { trace, keys, remarks: self.left_out(places).into_iter().chain(counts).collect() }
+        Guess { op: op_column, trace, keys, remarks: self.left_out(places).into_iter().chain(counts).collect() }
     }
 
     fn name(&self, at: usize) -> String {
@@ -111,13 +114,14 @@ impl Table<'_> {
 
     /// The setting for lines outside the table.
     fn on_error(&self, places: &Places, rows: &Rows<'_>) -> Option<Key> {
-        let wrong = rows.values.iter().enumerate().filter(|(at, _)| !self.is_read(places, *at));
+        let is_date = self.has_dates(places);
+        let wrong = rows.values.iter().enumerate().filter(|(at, _)| !self.is_read(places, *at, is_date));
         let mut bad: Vec<Numbered<'_>> = rows.odd.iter().copied().chain(wrong.map(|(_, row)| row.line)).collect();
         bad.sort_unstable();
         let &(number, line) = bad.first()?;
         let note = match bad.len() {
             1 => format!("line {number} does not fit: `{}`", plain(line)),
-            more => format!("{more} lines do not fit, the first is line {number}: `{}`", plain(line)),
+            more => format!("at least {more} lines do not fit, the first is line {number}: `{}`", plain(line)),
         };
         Some(Key { name: "on_error", value: quoted("skip"), note: Some(note) })
     }
@@ -248,7 +252,7 @@ impl Table<'_> {
         let number = |field: &String| field.replace(',', ".").parse::<f64>().ok();
         let numbers: Vec<f64> = column.iter().filter_map(number).collect();
         let (first, last) = (numbers.first().copied().unwrap_or(0.0), numbers.last().copied().unwrap_or(0.0));
-        let gap = (last - first) / numbers.len().max(2) as f64;
+        let gap = (last - first) / self.span().max(2) as f64;
         if column.iter().any(|field| field.contains(['.', ','])) {
             let decimals =
                 |field: &String| field.rsplit(['.', ',']).next().filter(|part| part.len() < field.len()).map(str::len);
@@ -264,6 +268,8 @@ impl Table<'_> {
             () if first > 1e14 => "us",
             () if first > 1e11 => "ms",
             () if first > 1e9 && first < 3e9 && gap < 1e3 => "s",
+            // Many requests at each number, far more than a clock of microseconds would give.
+            () if numbers.len() >= MANY && gap < BUSY_GAP => "s",
             // A second between two requests, again and again, is no busy device.
             () if gap > 1e6 => "ns",
             () => "us",

@@ -314,6 +314,33 @@ fn etw() -> Sample {
     )
 }
 
+/// 31 May 2026, 12:30, as `date --utc +%s` has it.
+const NOON: u64 = 1_780_230_600_000_000_000;
+
+fn nbdkit() -> Sample {
+    let at = |us: u64| NOON + us * 1000;
+    sample(
+        "nbdkit",
+        vec![
+            row(at(122_000), 'W', 8, 16, ""),
+            row(at(123_000), 'W', 128, 8, ""),
+            row(at(123_100), 'T', 128, 8, ""),
+            row(at(124_000), 'T', 0, 8, ""),
+            row(at(125_000), 'R', 1, 1, ""),
+            row(at(126_000), 'F', 0, 0, ""),
+            row(at(127_000), 'W', 32, 8, ""),
+            row(at(127_000), 'F', 0, 0, ""),
+        ],
+        &[
+            ("2026-05-31 12:30:01 connection=1 Write id=9 offset=0x0 count=0x0 fua=0 ...", "at least 1"),
+            ("2026-05-31 12:30:01 connection=1 Write id=9 offset=0x0 ...", "`count=` and a number of bytes"),
+            ("2026-05-31 12:30:01 connection=1 Read id=9 offset=here count=0x200 ...", "a whole number, found `here"),
+            ("2026-05-31 12:30:01 Reading the news", "an event such as Read"),
+            ("12.5 connection=1 Flush id=9 ...", "a date and time"),
+        ],
+    )
+}
+
 fn in_columns() -> Sample {
     let mut columns_sample = sample(
         "columns",
@@ -343,6 +370,7 @@ fn fio2() -> Sample {
 
 /// Every sample.
 pub fn all() -> Vec<Sample> {
-    let groups = [own_and_logs(), block_traces(), simulators(), phones(), clouds(), vec![etw(), fio2(), in_columns()]];
+    let groups =
+        [own_and_logs(), block_traces(), simulators(), phones(), clouds(), vec![etw(), nbdkit(), fio2(), in_columns()]];
     groups.into_iter().flatten().collect()
 }
