@@ -414,6 +414,8 @@ def migration(
 def superpage(
     *,
     firmware: Literal['greedy', 'tutorial'] | None = None,
+    allocation: Literal['static', 'dynamic'] | None = None,
+    collection: Literal['at_once', 'tokens'] | None = None,
     reverse_map: Literal['list_page', 'spare'] | None = None,
     one_read_sectors: int | None = None,
     reserve_blocks: int | None = None,
@@ -426,6 +428,9 @@ def superpage(
 
     Args:
         firmware: Which one of the board's two firmwares. Default "greedy".
+        allocation: The bank for a host page. The tutorial firmware lets the banks take turns in any
+            case. Default "static".
+        collection: When a victim's pages move. Default "at_once".
         reverse_map: How garbage collection learns the logical pages in a victim. Default "list_page".
         one_read_sectors: A partial write behind its page's start reads the rest of the page at once if
             it has at most so many sectors. A longer one, or one at the start, reads the part before it

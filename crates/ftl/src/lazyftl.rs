@@ -124,7 +124,6 @@ impl Scheme {
 impl engine::Scheme for Scheme {
     type Config = Config;
     const FOLLOWS: bool = false;
-    const COLLECTS_LATE: bool = true;
 
     const PAGED_VARIANT: Option<&'static str> = Some("one_by_one");
 

@@ -280,7 +280,6 @@ impl Noted for Scheme {
 impl engine::Scheme for Scheme {
     type Config = Config;
     const FOLLOWS: bool = false;
-    const COLLECTS_LATE: bool = true;
 
     fn variants() -> Vec<Variant<Config>> {
         config::variants()

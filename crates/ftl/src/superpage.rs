@@ -4,7 +4,8 @@
 //! The two firmwares for the OpenSSD Jasmine board. A device page is their virtual page: the pages on two planes and
 //! two chips programmed together, 32 KiB. It is the unit of the map, so a small write pays for a whole page. A bank is
 //! a die. The greedy firmware gives each logical page a bank, `logical page % banks`, and every bank collects its own
-//! garbage. The tutorial firmware lets the banks take turns and never erases anything.
+//! garbage. The tutorial firmware lets the banks take turns and never erases anything. The blocks, their collection and
+//! their failures are the engine's (`parts/engine.rs`).
 //!
 //! ## Write path
 //! A page goes to the next page in the one block that its bank fills. A partial write to a mapped page first reads the
@@ -12,22 +13,22 @@
 //! at once. Otherwise it reads the hole before its sectors and the hole behind them, each on its own. Then the whole
 //! page is programmed. A partial write to an unmapped page programs its sectors and reads nothing.
 //!
-//! The last page in each block is kept for a list of the block's logical pages, programmed as soon as the page before
-//! it is. When at most `reserve_blocks` blocks are free, the victim is the bank's closed block with the fewest valid
-//! pages, the first among equals. Its list is read, the pages still mapped are copied to a reserved block, and the
-//! victim is erased, all at once. The reserved block then takes host pages behind the survivors.
+//! The last page in each block is kept for a list: the block's logical pages. It is programmed when the bank's next page finds
+//! the others full. A block for the host is opened while more than `reserve_blocks` blocks are free. Otherwise the victim
+//! is the bank's closed block with the fewest valid pages, the first among equals. Its list is read, the pages still
+//! mapped are copied to a reserved block, and the victim is erased, all at once. The reserved block then takes host pages
+//! behind the survivors. A bank whose blocks fail leaves pages to the others, and so does one with more valid pages than
+//! its share (`parts/engine/room.rs`).
 //!
 //! ## Recovery
 //! Mount reads every spare area, and no list: each spare area tells the logical page and the sequence number, also in
-//! blocks that are not full and have no list yet. The highest number wins. Each bank fills its roomiest block further. Another
-//! block that was being filled stays as it is, without a list. Its collection reads its pages' spare areas, as it does
-//! after an unreadable list. The first write to a bank ends a collection interrupted by a cut. Note pages keep the
-//! trims; they are written at a flush, and in any bank that collects.
+//! blocks that are not full and have no list yet. The highest number wins. A block being filled before is closed as it
+//! is, without a list. Its collection reads its pages' spare areas, as it does after an unreadable list. Note pages keep
+//! the trims; they are written at a flush, and in any bank that collects.
 //!
 //! ## Invariants
-//! Every mapped page is the newest copy on flash, in its logical page's bank. A block's count is its mapped pages and
-//! live notes. Each block is free, being filled, closed, failing or bad. A list names the same pages as its block's
-//! spare areas.
+//! Every mapped page is the newest copy on flash. Exactly the mapped pages and live notes are valid. Each block is free,
+//! being filled, closed, being emptied, failing or bad. A list names the same pages as its block's spare areas.
 //!
 //! ## Differences
 //! The board cannot keep metadata in spare areas; here every page has it. So the data that the firmware saves only at
@@ -36,149 +37,75 @@
 //! failing programs and erases; `reserve_blocks = 1` is its figure, 2 takes a fault during garbage collection.
 //! `firmware_blocks` leaves out its blocks for code, log and map. The firmware leaves out the first page in its first
 //! block, and has no trim. Its tutorial version forgets its map when it is switched on; here `tutorial` is mounted like
-//! the other.
+//! the other. A bank exports a block less than the firmware's, its open one. With several banks each
+//! exports two less, so a bank with failed blocks can leave pages to the others.
 //!
 //! ## References
 //! The OpenSSD Project, Jasmine firmware 1.1.0, 2011: facts of its design and constants, no code.
 //! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean.
 
 mod check;
-mod collect;
 mod config;
 mod mount;
 
-use crate::parts::blocks::counts::ValidCounts;
-use crate::parts::blocks::frontier::Frontier;
-use crate::parts::blocks::keeper::Keeper;
-use crate::parts::noted_map::NotedMap;
+use crate::parts::blocks::table::BlockTable;
+use crate::parts::engine::{self, Noted, PageMapped, Pages, Target};
+use crate::parts::noted_map::{Holds, NotedMap};
 use crate::parts::partial::{padded, read_mapped, refuse_lost};
-use crate::parts::trim_notes::TrimNotes;
-use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Trims, Variant};
-pub use config::{Config, Firmware, ReverseMap};
+use crate::{Facts, FtlError, RamUse, Trims, Variant};
+pub use config::{Allocation, Collection, Config, Firmware, ReverseMap};
 use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask,
 };
-use std::collections::VecDeque;
 
-/// The block being filled on a bank.
-#[derive(Debug)]
-struct Active {
-    /// Its pages, without the one for the list.
-    frontier: Frontier,
-    /// Their contents so far: logical pages, or segments with [`NOTE`] set.
-    list: Vec<u32>,
-    /// Whether the bank has its reserve, as far as this was found out since the mount.
-    is_whole: bool,
-}
+/// The FTL.
+pub type SuperPage = PageMapped<Scheme>;
 
 /// Set in a list entry for a trim note.
 const NOTE: u32 = 1 << 31;
 
-/// The super-page map's RAM state.
-#[derive(Debug)]
-pub struct SuperPage {
-    map: NotedMap,
-    keeper: Keeper,
-    /// Valid pages in each block.
-    counts: ValidCounts,
-    /// Blocks with a failed program, to be emptied and retired.
-    failing: VecDeque<BlockId>,
-    active: Vec<Active>,
-    /// By block: whether its last page lists the others.
-    listed: Vec<bool>,
-    /// The bank that had the last turn, if they take turns.
-    turn: usize,
-    geometry: Geometry,
-    full: SectorMask,
-    /// Pages in a block for the host.
-    data_pages: u32,
-    config: Config,
-    /// The victim's surviving pages, with their entries; kept between victims to reuse the memory.
-    survivors: collect::Survivors,
-    events: Events,
+/// The list for a bank's open block.
+#[derive(Clone, Debug)]
+struct List {
+    block: BlockId,
+    /// Logical pages, or segments with [`NOTE`] set, by page; fewer than all if a mount found the block.
+    entries: Vec<u32>,
 }
 
-impl SuperPage {
-    /// A valid page counts no more as soon as the operation ending at `end` is on flash.
-    #[inline]
-    fn supersede(&mut self, old: Ppa, end: Time) {
-        let block = self.geometry.block_of(old);
-        self.counts.sub(block, 1);
-        self.keeper.supersede_in(block, end);
-    }
+/// The map, and the open blocks' lists.
+#[derive(Debug)]
+pub struct Scheme {
+    config: Config,
+    geometry: Geometry,
+    map: NotedMap,
+    lists: Vec<List>,
+    /// By block: whether its last page lists the others.
+    listed: Vec<bool>,
+    /// By block: whether the firmware keeps it for itself.
+    apart: Vec<bool>,
+}
 
-    /// A page's bank.
-    fn bank_of(&self, page: Ppa) -> usize {
-        self.geometry.die_of(self.geometry.block_of(page)) as usize
-    }
-
-    /// The bank for a host page.
+impl Scheme {
+    /// The target for a host page.
     #[inline]
-    fn bank_for(&mut self, at: Lpn) -> usize {
-        let banks = self.active.len();
-        if banks == 1 {
-            return 0;
+    fn target(&self, at: Lpn) -> Target {
+        match self.config.allocation() {
+            Allocation::Static => Target::On(at.0 % self.geometry.dies()),
+            Allocation::Dynamic => Target::InTurn,
         }
-        if self.config.firmware == Firmware::Greedy {
-            return at.index() % banks;
-        }
-        self.turn = (self.turn + 1) % banks;
-        self.turn
     }
 
     /// Writes a host page and maps it.
     #[inline]
-    fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        let bank = self.bank_for(at);
-        let to = self.program(nand, bank, page, &[], (at.0, Kind::Data))?;
-        let end = nand.ctx().last();
-        let old = self.map.write(at, to, end);
-        if old.is_some() {
-            self.supersede(old, end);
-        }
-        self.counts.add(self.active[bank].frontier.block, 1);
-        self.end_if_full(nand, bank)?;
-        if !self.failing.is_empty() {
-            self.retire_failing(nand)?;
-        }
-        Ok(())
-    }
-
-    /// Programs a bank's next page; leaves a block with a failed program behind.
-    #[inline]
-    fn program<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        bank: usize,
-        page: &N::Buf,
-        tail: &[u8],
-        (entry, kind): (u32, Kind),
-    ) -> Result<Ppa, FtlError> {
-        if !self.active[bank].is_whole {
-            self.make_whole(nand, bank)?;
-        }
-        loop {
-            if self.active[bank].frontier.is_full() {
-                self.open_block(nand, bank)?;
-            }
-            // Opening a block may have moved this page's older copy, so the sequence number comes last.
-            let (to, aux) = self.active[bank].frontier.take();
-            let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
-            let oob = Oob { kind, aux, ..Oob::data(Lpn(entry & !NOTE), self.keeper.next_seq(), origin) };
-            match nand.program(to, page, tail, oob) {
-                Ok(_) => {
-                    self.active[bank].list.push(entry);
-                    return Ok(to);
-                }
-                Err(NandError::ProgramFailed(_)) => self.fail_active(bank),
-                Err(error) => return Err(error.into()),
-            }
-        }
+    fn store_page<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        let oob = Oob::data(at, Default::default(), nand.ctx().origin());
+        self.store(pages, nand, self.target(at), page, oob)
     }
 
     /// Reads the sectors missing from a partial write to a mapped page, merges and writes the page.
     fn store_part<N: Nand>(
         &mut self,
+        pages: &mut Pages,
         nand: &mut N,
         at: Lpn,
         sectors: SectorMask,
@@ -192,7 +119,7 @@ impl SuperPage {
         whole.merge(page, sectors);
         let end = nand.ctx().last();
         let before = nand.ctx().after(end);
-        let stored = self.store(nand, at, &whole);
+        let stored = self.store_page(pages, nand, at, &whole);
         nand.ctx().set_ready(before);
         stored
     }
@@ -207,76 +134,58 @@ impl SuperPage {
         u32::from(first > 0) + u32::from(end < self.geometry.sectors_per_page())
     }
 
-    /// Writes the note for `segment` anew, in `bank`.
-    fn write_note<N: Nand>(&mut self, nand: &mut N, bank: usize, segment: u32) -> Result<(), FtlError> {
-        scoped(nand, Cause::Trim, |nand| {
-            let note = self.map.note(segment, self.keeper.seq());
-            let blank = N::Buf::zeroed(self.geometry.page_bytes());
-            let to = self.program(nand, bank, &blank, &note, (segment | NOTE, Kind::TrimNote))?;
-            self.adopt_note(nand, segment, to);
-            self.end_if_full(nand, bank)
-        })
+    /// The entries in a block's list; `None` if the list cannot be read.
+    fn listed_in<N: Nand>(&self, nand: &mut N, block: BlockId) -> Result<Option<Vec<u32>>, FtlError> {
+        let data_pages = self.config.data_pages(&self.geometry);
+        let mut list = vec![0; 4 * data_pages as usize];
+        match nand.read_tail(self.geometry.page(block, data_pages), &mut list) {
+            Ok(_) => {}
+            Err(NandError::Uncorrectable(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        let entries = list.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")));
+        Ok(Some(entries.collect()))
     }
 
-    /// The note for `segment` is now at `to`; the old one becomes invalid.
-    fn adopt_note<N: Nand>(&mut self, nand: &mut N, segment: u32, to: Ppa) {
-        let end = nand.ctx().last();
-        // The old note hid old contents of pages written since. Their writes must be on flash before it goes: its block
-        // is erased after `noted`.
-        let (old, noted) = self.map.renew(segment, to, end);
-        self.keeper.noted(noted);
-        if old.is_some() {
-            self.supersede(old, end);
-        }
-        self.counts.add(self.geometry.block_of(to), 1);
-    }
-
-    /// Most pages valid in `bank` at the same time.
-    fn most_valid(&self, bank: usize) -> u32 {
-        most_in_bank(self.keeper.good_in(bank as u32), &self.config, &self.geometry)
-    }
-
-    /// Fails if bad blocks leave a bank too little for the exported pages.
-    fn refuse_worn_out(&self) -> Result<(), FtlError> {
-        if self.config.firmware == Firmware::Tutorial {
-            return Ok(());
-        }
-        let banks = self.active.len() as u32;
-        for bank in 0..banks {
-            let pages = (self.map.len() as u32).saturating_sub(bank).div_ceil(banks) + self.map.most_notes();
-            let room = self.most_valid(bank as usize);
-            if room < pages {
-                return Err(self.keeper.worn_out((pages - room).div_ceil(self.data_pages)));
-            }
-            let needed = self.config.kept() + 2;
-            if self.keeper.good_in(bank) < needed {
-                return Err(self.keeper.worn_out(needed - self.keeper.good_in(bank)));
-            }
-        }
-        Ok(())
+    /// Whether the map still points to the page for this list entry.
+    fn lives(&self, page: Ppa, entry: u32) -> bool {
+        let kind = if entry & NOTE == 0 { Kind::Data } else { Kind::TrimNote };
+        self.map.counts(kind, Lpn(entry & !NOTE), page)
     }
 }
 
-/// Most valid pages in a bank with `good` good blocks such that garbage collection still finds an invalid one.
-fn most_in_bank(good: u32, config: &Config, geometry: &Geometry) -> u32 {
-    (good.saturating_sub(config.kept()) * config.data_pages(geometry)).saturating_sub(1)
+impl Noted for Scheme {
+    #[inline]
+    fn map(&self) -> &NotedMap {
+        &self.map
+    }
+
+    #[inline]
+    fn map_mut(&mut self) -> &mut NotedMap {
+        &mut self.map
+    }
+
+    #[inline]
+    fn placed(&mut self, kind: Kind, at: Lpn, to: Ppa) {
+        let block = self.geometry.block_of(to);
+        let list = &mut self.lists[self.geometry.die_of(block) as usize];
+        if list.block != block {
+            list.block = block;
+            list.entries.clear();
+        }
+        list.entries.push(if kind == Kind::TrimNote { at.0 | NOTE } else { at.0 });
+    }
 }
 
-impl Ftl for SuperPage {
+impl engine::Scheme for Scheme {
     type Config = Config;
 
     fn variants() -> Vec<Variant<Config>> {
         config::variants()
     }
 
-    fn notices(config: &Config, _: &Geometry, _: u32) -> Result<Vec<String>, FtlError> {
-        if config.firmware == Firmware::Greedy {
-            return Ok(Vec::new());
-        }
-        let reserve = (config.reserve_blocks != Config::default().reserve_blocks).then_some("reserve_blocks");
-        let list = (config.reverse_map != ReverseMap::ListPage).then_some("reverse_map");
-        let notice = |key| format!("ftl.superpage.{key} has no effect: the tutorial firmware collects no garbage");
-        Ok(reserve.into_iter().chain(list).map(notice).collect())
+    fn notices(config: &Config, geometry: &Geometry, _: u32) -> Result<Vec<String>, FtlError> {
+        Ok(config.notices(geometry))
     }
 
     fn facts(config: &Config) -> Facts {
@@ -284,59 +193,115 @@ impl Ftl for SuperPage {
         Facts { trims: Trims::noted(config.durable_trim), collects, ..Facts::default() }
     }
 
-    fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Config) -> Result<u32, FtlError> {
-        config.check(geometry)?;
-        let banks = geometry.dies();
-        let in_bank = most_in_bank(geometry.blocks_per_die() - config.firmware_blocks, config, geometry);
-        let notes = TrimNotes::most_pages_for(geometry, banks * in_bank, config.durable_trim);
-        // Any bank may hold all notes.
-        Ok(banks * in_bank.saturating_sub(notes))
+    fn max_logical_pages(config: &Config, geometry: &Geometry, _: &Rules) -> Result<u32, FtlError> {
+        config.max_logical_pages(geometry)
     }
 
-    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<(Pages, Self), FtlError> {
         mount::mount(nand, logical_pages, config)
     }
 
     #[inline]
-    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        if sectors == self.full {
-            return self.store(nand, at, page);
+    fn write<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        let full = self.geometry.full_mask();
+        if sectors == full {
+            return self.store_page(pages, nand, at, page);
         }
         if self.map.at(at).is_some() {
-            return self.store_part(nand, at, sectors, page);
+            return self.store_part(pages, nand, at, sectors, page);
         }
-        self.store(nand, at, &padded(page, sectors, self.full))
+        self.store_page(pages, nand, at, &padded(page, sectors, full))
     }
 
     #[inline]
-    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
+    fn read<N: Nand>(
+        &mut self,
+        _: &mut Pages,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &mut N::Buf,
+    ) -> Result<(), FtlError> {
         read_mapped(nand, self.map.at(at), sectors, page)
     }
 
-    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
-        if sectors == self.full && self.map.at(at).is_some() {
-            let old = self.map.trim(at);
-            self.counts.sub(self.geometry.block_of(old), 1);
-            while let Some(segment) = self.map.overdue(self.config.kept().max(1), self.data_pages) {
-                let bank = self.bank_for(Lpn(segment));
-                self.write_note(nand, bank, segment)?;
-            }
-        }
-        Ok(())
+    fn trim<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
+        self.unmap(pages, nand, at)
     }
 
-    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        while let Some(segment) = self.map.pending() {
-            let bank = self.bank_for(Lpn(segment));
-            self.write_note(nand, bank, segment)?;
+    fn flush<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError> {
+        self.write_notes(pages, nand, Target::InTurn)
+    }
+
+    fn most_pending(&self, reserve_blocks: u32, data_pages: u32) -> u32 {
+        self.map.most_pending(reserve_blocks, data_pages)
+    }
+
+    fn full(&self, die: usize) -> Option<FtlError> {
+        (self.config.firmware == Firmware::Tutorial).then(|| {
+            FtlError::Full(format!(
+                "bank {die} has no erased page left: ftl.superpage.firmware = \"tutorial\" programs each of the {} pages of \
+                 the device once and erases nothing; \"greedy\" collects garbage",
+                self.geometry.pages()
+            ))
+        })
+    }
+
+    /// Programs the block's list.
+    fn end_block<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, block: BlockId) -> Result<bool, FtlError> {
+        let list = &self.lists[self.geometry.die_of(block) as usize];
+        let is_whole = list.block == block && list.entries.len() == pages.data_pages as usize;
+        if self.config.list_pages() == 0 || !is_whole {
+            return Ok(true);
         }
-        if !self.failing.is_empty() {
-            self.retire_failing(nand)?;
+        let tail: Vec<u8> = list.entries.iter().flat_map(|entry| entry.to_le_bytes()).collect();
+        let oob = Oob { kind: Kind::List, ..Oob::data(Lpn(block.0), pages.keeper.next_seq(), Origin::FTL) };
+        let blank = N::Buf::zeroed(self.geometry.page_bytes());
+        let at = self.geometry.page(block, pages.data_pages);
+        match scoped(nand, Cause::Map, |nand| nand.program(at, &blank, &tail, oob)) {
+            Ok(_) => self.listed[block.index()] = true,
+            Err(NandError::ProgramFailed(_)) => return Ok(false),
+            Err(error) => return Err(error.into()),
         }
-        let end = nand.ctx().acknowledged().max(self.keeper.noted_by());
-        nand.ctx().fence_at(end);
-        nand.ctx().wait_until(end);
-        Ok(())
+        Ok(true)
+    }
+
+    /// Reads the victim's list, or all its spare areas if it has none.
+    fn chosen<N: Nand>(&mut self, pages: &Pages, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        if std::mem::take(&mut self.listed[block.index()]) {
+            if let Some(list) = self.listed_in(nand, block)? {
+                let first = self.geometry.page(block, 0).0;
+                let alive = (first..).map(Ppa).zip(list).filter(|&(page, entry)| self.lives(page, entry)).count();
+                assert_eq!(alive as u32, pages.table.valid_pages(block), "valid pages of block {block} by its list");
+                return Ok(());
+            }
+        }
+        pages.read_spares(nand, block)
+    }
+
+    #[inline]
+    fn follow(&mut self, _: &BlockTable, (kind, at): (Kind, Lpn), (from, to): (Ppa, Ppa)) -> bool {
+        self.placed(kind, at, to);
+        self.map.follow(kind, at, (from, to))
+    }
+
+    fn holds_lost<N: Nand>(&mut self, _: &mut Pages, _: &mut N, from: Ppa) -> Result<Holds, FtlError> {
+        Ok(self.map.search(from))
+    }
+
+    fn renew_note<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, segment: u32, die: u32) -> Result<(), FtlError> {
+        self.write_note(pages, nand, Target::Moved(die), segment)
+    }
+
+    fn emptied<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, die: u32) -> Result<(), FtlError> {
+        self.write_notes(pages, nand, Target::Moved(die))
     }
 
     #[inline]
@@ -348,30 +313,23 @@ impl Ftl for SuperPage {
         self.map.len() as u32
     }
 
-    fn ram(&self) -> RamUse {
+    fn ram(&self, _: &Pages) -> RamUse {
         let mut ram = RamUse::default();
         ram.dram.insert("map", self.map.bytes());
         ram.dram.insert("valid_counts", 2 * u64::from(self.geometry.blocks()));
         if self.config.list_pages() > 0 {
-            ram.sram.insert("lists", 4 * u64::from(self.data_pages) * self.active.len() as u64);
+            let entries = u64::from(self.config.data_pages(&self.geometry));
+            ram.sram.insert("lists", 4 * entries * self.lists.len() as u64);
         }
         ram.sram.insert("trim_notes", self.map.note_bytes());
         ram
     }
 
-    fn events(&self) -> Events {
-        Events { retired_blocks: self.keeper.retired(), ..self.events }
+    fn valid_in(&self, block: BlockId) -> Option<u32> {
+        self.apart[block.index()].then_some(0)
     }
 
-    fn free_blocks(&self) -> u64 {
-        self.keeper.count_all()
-    }
-
-    fn blocks(&self) -> Vec<BlockState> {
-        self.keeper.states(|block| self.counts.valid(block))
-    }
-
-    fn check<N: Nand>(&self, nand: &mut N) {
-        scoped(nand, Cause::Mount, |nand| check::check(self, nand));
+    fn check<N: Nand>(&self, pages: &Pages, nand: &mut N) {
+        check::check(self, pages, nand);
     }
 }

@@ -5,7 +5,7 @@ use super::umt::{Area, Entry, Umt};
 use super::{Config, Scheme};
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending};
 use crate::parts::engine::adopt::{Found, Needs};
-use crate::parts::engine::{self, Pages};
+use crate::parts::engine::{self, Collection, Pages};
 use crate::parts::flash_map::FoundMap;
 use crate::parts::map_entries::{compare, entries_per_map_page, Stale};
 use crate::parts::newest::Newest;
@@ -39,7 +39,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     })?;
     let highest = scans.highest();
     let needs = Needs { logical_pages, blocks: shape.quota(&geometry), ..Needs::default() };
-    let options = engine::Config::plain(config.victim, config.reserve_blocks, config.seed);
+    let options = engine::Config::plain(config.victim, config.reserve_blocks, config.seed).collecting(Collection::Late);
     let mut pages = Pages::new(nand, &options, needs, highest);
     let mut scheme = Scheme {
         config: config.clone(),

@@ -87,6 +87,8 @@ pub(crate) enum Target {
 #[derive(Debug)]
 pub struct Pages {
     pub(crate) geometry: Geometry,
+    /// Pages in a block for data.
+    pub(crate) data_pages: u32,
     pub(crate) table: BlockTable,
     pub(crate) keeper: Keeper,
     dies: Dies,

@@ -47,12 +47,6 @@ impl NotedMap {
         Ok(Self { geometry: *geometry, was_used: !newest.is_blank(), map: newest.map, notes, mapped: 0 })
     }
 
-    /// Without any page.
-    pub(crate) fn none(geometry: &Geometry, logical_pages: u32, durable: bool) -> Self {
-        let notes = TrimNotes::new(geometry, logical_pages, durable);
-        Self { geometry: *geometry, map: Table::blank(logical_pages as usize), was_used: false, notes, mapped: 0 }
-    }
-
     /// Logical pages.
     #[inline]
     pub(crate) fn len(&self) -> usize {

@@ -6,7 +6,7 @@ use super::{Config, Scheme, OF_LOG};
 use crate::parts::blocks::frontier::RESUMED;
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, Page};
 use crate::parts::engine::adopt::{Found, Needs};
-use crate::parts::engine::{self, Pages};
+use crate::parts::engine::{self, Collection, Pages};
 use crate::parts::merge_buffer::{Gathered, Written, DEAD};
 use crate::parts::newest::Newest;
 use crate::parts::noted_map::NotedMap;
@@ -52,7 +52,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let map = NotedMap::found(nand, &geometry, newest, true)?;
     let needs =
         Needs { logical_pages, others: map.most_notes(), blocks: config.log_blocks(&geometry), ..Needs::default() };
-    let options = engine::Config::plain(Victim::Greedy, config.reserve_blocks, 0);
+    let options = engine::Config::plain(Victim::Greedy, config.reserve_blocks, 0).collecting(Collection::Late);
     let mut pages = Pages::new(nand, &options, needs, highest);
     let mut scheme = Scheme {
         config: config.clone(),

@@ -111,16 +111,6 @@ impl Frontier {
         (page, self.base | std::mem::take(&mut self.mark))
     }
 
-    /// Takes up to `most` of the next pages: the first, their count, and their `aux`.
-    #[inline]
-    pub fn take_run(&mut self, most: u32) -> (Ppa, u32, u16) {
-        // The mark is for one page.
-        let count = if self.mark == 0 { most.min(self.left()) } else { 1 };
-        let (page, aux) = self.take();
-        self.next += count - 1;
-        (page, count, aux)
-    }
-
     /// Takes `count` of the next pages on a device that forgets `aux`; returns the first.
     ///
     /// # Panics
@@ -132,14 +122,6 @@ impl Frontier {
         let page = Ppa(self.next);
         self.next += count;
         page
-    }
-
-    /// Returns the pages from `page` on, which were taken last and not programmed.
-    pub fn give_back_from(&mut self, page: Ppa, first: bool, aux: u16) {
-        self.next = page.0;
-        if first {
-            self.mark = aux & RESUMED;
-        }
     }
 
     /// Returns the page taken last, which was not programmed, with its `aux`.

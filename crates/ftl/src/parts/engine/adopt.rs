@@ -30,7 +30,12 @@ impl Pages {
     pub(crate) fn new<N: Nand>(nand: &N, config: &Config, needs: Needs, highest: u64) -> Self {
         let geometry = &config.stripe.view(nand.geometry());
         let cache = Cache::new(geometry, nand.rules(), config);
-        let apart = cache.as_ref().map_or_else(Vec::new, |cache| cache.fixed_blocks(geometry));
+        let first = |block: u32| geometry.blocks_of_die(geometry.die_of(BlockId(block))).start;
+        let apart = match &cache {
+            Some(cache) => cache.fixed_blocks(geometry),
+            None if needs.apart == 0 => Vec::new(),
+            None => (0..geometry.blocks()).map(|block| block - first(block) < needs.apart).collect(),
+        };
         let frontiers = if needs.groups > 0 { needs.groups + 1 } else { config.frontiers() };
         let dies = Dies::new(nand.geometry(), config, frontiers);
         Self {
@@ -42,6 +47,7 @@ impl Pages {
             dies,
             logical_pages: needs.logical_pages,
             needed: needs.logical_pages + needs.others,
+            data_pages: geometry.pages_per_block() - needs.list_pages,
             geometry: *geometry,
             policy: config.victim.policy(&config.victims(geometry), config.seed),
             wear_policy: config.wear.policy(geometry, config.seed),
@@ -68,7 +74,7 @@ impl Pages {
         let Found { scans, valid, is_other } = found;
         let slc = tell_modes(nand, scans);
         if scans.are_untouched() && self.cache.is_none() {
-            self.keeper.adopt(scans, Cause::Gc, |_| false);
+            self.keeper.adopt(scans, Cause::Gc, |block| is_other(scheme, block));
             return self.take_stock(scheme);
         }
         for block in 0..self.geometry.blocks() {
@@ -174,7 +180,7 @@ impl Pages {
         for block in (0..self.geometry.blocks()).map(BlockId) {
             let Some(scan) = &scans[block.index()] else { continue };
             let next = scan.used + u32::from(gaps);
-            if self.table.usage(block) == BlockUse::Closed && next < self.geometry.pages_per_block() {
+            if self.table.usage(block) == BlockUse::Closed && next < self.data_pages {
                 self.dies[self.geometry.die_of(block) as usize].rests.push((next, block));
             }
         }

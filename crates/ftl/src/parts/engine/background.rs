@@ -24,7 +24,7 @@ impl Config {
     pub(super) fn begins_at(&self) -> u32 {
         match self.collection {
             Collection::Background(Background { free_blocks, .. }) => free_blocks,
-            Collection::Tokens | Collection::AtOnce => self.reserve_blocks,
+            Collection::Tokens | Collection::AtOnce | Collection::Late => self.reserve_blocks,
         }
     }
 
@@ -35,7 +35,7 @@ impl Config {
             Collection::Background(Background { invalid_pages, .. }) => {
                 invalid >= invalid_pages || free <= self.reserve_blocks
             }
-            Collection::Tokens | Collection::AtOnce => true,
+            Collection::Tokens | Collection::AtOnce | Collection::Late => true,
         }
     }
 

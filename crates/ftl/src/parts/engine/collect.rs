@@ -1,6 +1,6 @@
 //! Garbage collection of the page map: opening blocks, choosing victims, relocating pages, erasing.
 //!
-//! Below, b is `pages_per_block`, R is `reserve_blocks`, and F is the die's count of free blocks. A host page takes
+//! Below, b pages in a block are for data, R is `reserve_blocks`, and F is the die's count of free blocks. A host page takes
 //! these steps:
 //! ```text
 //! 1  the die        the next in turn, if its share allows (room.rs); the first page goes to die 1, or 0 if alone
@@ -55,9 +55,6 @@ impl Pages {
         nand: &mut N,
         die: usize,
     ) -> Result<(), FtlError> {
-        if S::COLLECTS_LATE {
-            return Ok(());
-        }
         let state = &self.dies[die];
         // While a block is being emptied, as it is most of the time, nothing else is checked.
         if state.relocation.is_none() && self.free_in(scheme, die) > self.config.begins_at() && state.failing.is_empty()
@@ -68,6 +65,9 @@ impl Pages {
     }
 
     fn pay<N: Nand, S: Scheme>(&mut self, scheme: &mut S, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        if self.config.collection == Collection::Late {
+            return Ok(());
+        }
         if self.dies[die].relocation.is_none() && !self.start_relocation(scheme, nand, die)? {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl Pages {
         if self.config.collection != Collection::Tokens {
             return u64::from(u32::MAX) * ONE;
         }
-        let pages = self.geometry.pages_per_block();
+        let pages = self.data_pages;
         let gained = (pages - valid).max(pages / MOST_COPIES).max(1);
         u64::from(valid) * ONE / u64::from(gained) + 1
     }
@@ -124,6 +124,7 @@ impl Pages {
         die: usize,
     ) -> Result<bool, FtlError> {
         let Some((block, reason)) = self.next_victim(scheme, die) else { return Ok(false) };
+        scoped(nand, reason.cause(), |nand| scheme.chosen(self, nand, block))?;
         self.begin_relocation(nand, die, block, reason).map(|()| true)
     }
 
@@ -200,7 +201,7 @@ impl Pages {
         // The policy's pick may have more valid pages than there is room for.
         let block = Some(block).filter(|&block| self.fits(scheme, die, block));
         let block = block.or_else(|| self.table.die(die as u32).fewest_valid())?;
-        let invalid = self.geometry.pages_per_block() - self.table.valid_pages(block);
+        let invalid = self.data_pages - self.table.valid_pages(block);
         self.config.takes_victim(invalid, self.free_in(scheme, die)).then_some((block, Reason::Room))
     }
 
@@ -213,14 +214,14 @@ impl Pages {
             self.policy.pick(blocks, self.keeper.seq())?
         };
         // A policy that weighs more than valid pages may take a full block, if another block is not full.
-        let full = self.geometry.pages_per_block();
+        let full = self.data_pages;
         let gains = self.table.valid_pages(block) < full
             || blocks.fewest_valid().is_some_and(|best| self.table.valid_pages(best) < full);
         gains.then_some(block)
     }
 
     /// Reads all of a block's spare areas, as firmware without a bitmap must to find the valid pages.
-    fn read_spares<N: Nand>(&self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+    pub(crate) fn read_spares<N: Nand>(&self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
         let pages =
             if nand.is_slc(block) { nand.rules().slc_pages(&self.geometry) } else { self.geometry.pages_per_block() };
         for page in 0..pages {

@@ -79,6 +79,11 @@ impl Config {
         Self { victim, reserve_blocks, seed, ..Self::default() }
     }
 
+    /// The same with another time for collection.
+    pub(crate) fn collecting(self, collection: Collection) -> Self {
+        Self { collection, ..self }
+    }
+
     /// Blocks on a die being filled at the same time.
     pub fn frontiers(&self) -> u32 {
         self.placement.frontiers() + u32::from(self.wear.has_frontier())
@@ -182,7 +187,8 @@ impl Config {
             )));
         }
         let dies = geometry.dies();
-        let pages = dies * (usable_pages(geometry, blocks, reserve + frontiers) - balance_pages(geometry));
+        let pages =
+            dies * (usable_pages(geometry.pages_per_block(), blocks, reserve + frontiers) - balance_pages(geometry));
         let pages = pages.min(self.pool_pages_at_most(geometry, blocks)?);
         Ok(pages - TrimNotes::most_pages_for(geometry, pages, self.durable_trim))
     }
@@ -216,6 +222,9 @@ pub enum Collection {
     AtOnce,
     /// Early: a host page that finds few free blocks empties a victim at once, if the victim has enough invalid pages.
     Background(Background),
+    /// When the host needs a block: it waits until victims are empty. For other designs' schemes, no option for `page`.
+    #[serde(skip)]
+    Late,
 }
 
 /// How garbage collection tells a victim's valid pages.

@@ -10,4 +10,8 @@ pub(crate) struct Needs {
     pub(crate) blocks: u32,
     /// Groups of pages with frontiers of their own; 0 without.
     pub(crate) groups: u32,
+    /// Pages at each block's end without data.
+    pub(crate) list_pages: u32,
+    /// Unused blocks at each die's start.
+    pub(crate) apart: u32,
 }

@@ -14,6 +14,10 @@ pub(crate) trait Noted: Scheme {
     #[inline]
     fn superseded(&mut self, _pages: &mut Pages, _at: Lpn, _old: Ppa, _end: Time) {}
 
+    /// Called when a page or a segment's note is mapped to `to`, its block's next page.
+    #[inline]
+    fn placed(&mut self, _kind: Kind, _at: Lpn, _to: Ppa) {}
+
     /// Programs a whole data page and maps it.
     #[inline]
     fn store<N: Nand>(
@@ -34,6 +38,7 @@ pub(crate) trait Noted: Scheme {
     fn map_stored<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, (at, to): (Lpn, Ppa)) {
         let end = nand.ctx().last();
         let old = self.map_mut().write(at, to, end);
+        self.placed(Kind::Data, at, to);
         if old.is_some() {
             self.superseded(pages, at, old, end);
             pages.supersede(old, end);
@@ -49,7 +54,7 @@ pub(crate) trait Noted: Scheme {
             self.superseded(pages, at, old, 0);
             pages.table.set_invalid(old);
             pages.placing.trimmed(at);
-            let (reserve, of_block) = (pages.config.reserve_blocks, pages.geometry.pages_per_block());
+            let (reserve, of_block) = (pages.config.reserve_blocks, pages.data_pages);
             while let Some(segment) = self.map().overdue(reserve, of_block) {
                 self.write_note(pages, nand, Target::InTurn, segment)?;
             }
@@ -71,6 +76,7 @@ pub(crate) trait Noted: Scheme {
             let oob = Oob { kind: Kind::TrimNote, ..Oob::data(Lpn(segment), Default::default(), Origin::FTL) };
             let to = pages.program(self, nand, target, &blank, &note, oob)?;
             let (old, end) = self.map_mut().renew(segment, to, nand.ctx().last());
+            self.placed(Kind::TrimNote, Lpn(segment), to);
             pages.keeper.noted(end);
             if old.is_some() {
                 pages.table.set_invalid(old);

@@ -1,6 +1,6 @@
 //! Opening and closing the page map's frontiers.
 
-use super::{Pages, Scheme};
+use super::{Collection, Pages, Scheme};
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::FreeBlock;
 use crate::parts::blocks::table::BlockUse;
@@ -22,17 +22,20 @@ impl Pages {
         frontier: usize,
     ) -> Result<(), FtlError> {
         self.take_stock(scheme)?;
-        self.close_frontier(die, frontier);
+        self.end_frontier(scheme, nand, die, frontier)?;
         self.dies[die].last = frontier;
         loop {
             while !self.leaves_block(scheme, die) || self.dies[die].is_weak {
+                if let Some(error) = scheme.full(die) {
+                    return Err(error);
+                }
                 if self.dies[die].relocation.is_none() && !self.start_relocation(scheme, nand, die)? {
                     return Err(self.worn_out(1));
                 }
                 self.empty_victim(scheme, nand, die)?;
                 // Relocations that share the frontier may have opened a block and left room in it.
                 if self.dies[die].frontiers[frontier].is_full() {
-                    self.close_frontier(die, frontier);
+                    self.end_frontier(scheme, nand, die, frontier)?;
                 } else if self.has_reserve(scheme, die) {
                     return Ok(());
                 }
@@ -49,7 +52,10 @@ impl Pages {
     /// Whether the host may take a block on a die.
     fn leaves_block<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
         let free = self.free_in(scheme, die);
-        if S::COLLECTS_LATE {
+        if scheme.full(die).is_some() {
+            return free > 0;
+        }
+        if self.config.collection == Collection::Late {
             return free > LEFT_FOR_MOVED && self.has_reserve_without(scheme, die, 1);
         }
         free > LEFT_FOR_MOVED
@@ -119,7 +125,7 @@ impl Pages {
         die: usize,
         frontier: usize,
     ) -> Result<bool, FtlError> {
-        self.close_frontier(die, frontier);
+        self.end_frontier(scheme, nand, die, frontier)?;
         let is_cold = self.config.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.count();
         let choice: Choice = if is_cold { wear::most_worn } else { wear::least_worn };
         while self.free_in(scheme, die) > 0 && !self.dies[die].is_weak {
@@ -148,8 +154,8 @@ impl Pages {
         self.dies[die].rests.retain(|&(_, other)| other != block);
         self.close_frontier(die, frontier);
         self.table.reopen(block);
-        self.dies[die].frontiers[frontier] =
-            Frontier::resumed(&self.geometry, block, next).with_cycles(self.table.cycles(block));
+        let resumed = Frontier::resumed(&self.geometry, block, next).without_last(self.list_pages());
+        self.dies[die].frontiers[frontier] = resumed.with_cycles(self.table.cycles(block));
         true
     }
 
@@ -168,7 +174,8 @@ impl Pages {
         self.table.open(block);
         self.placing.opened(block, frontier);
         let cycles = self.table.cycles(block);
-        self.dies[die].frontiers[frontier] = Frontier::at_start(&self.geometry, block).with_cycles(cycles);
+        let start = Frontier::at_start(&self.geometry, block).without_last(self.list_pages());
+        self.dies[die].frontiers[frontier] = start.with_cycles(cycles);
         Ok(true)
     }
 
@@ -185,6 +192,27 @@ impl Pages {
             Some(cause) => scoped(nand, cause, |nand| self.erase(nand, die, free.block)),
             None => Ok(true),
         }
+    }
+
+    /// Pages at each block's end without data.
+    fn list_pages(&self) -> u32 {
+        self.geometry.pages_per_block() - self.data_pages
+    }
+
+    /// Closes a full frontier's block once the scheme has programmed its last pages.
+    fn end_frontier<N: Nand, S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        nand: &mut N,
+        die: usize,
+        frontier: usize,
+    ) -> Result<(), FtlError> {
+        let full = self.dies[die].frontiers[frontier].block;
+        if full.is_some() && !scheme.end_block(self, nand, full)? {
+            self.abandon(die, frontier);
+        }
+        self.close_frontier(die, frontier);
+        Ok(())
     }
 
     /// Closes a full frontier's block: from now on it may be a victim.

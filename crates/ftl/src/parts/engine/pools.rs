@@ -31,7 +31,7 @@ impl Config {
                 self.stripe.unit()
             ));
         }
-        let room = |blocks: u32| geometry.dies() * usable_pages(geometry, blocks, 1);
+        let room = |blocks: u32| geometry.dies() * usable_pages(geometry.pages_per_block(), blocks, 1);
         let (first, second) = (room(part), room(shared + 1 - part));
         if pages > first {
             return refuse(format!(

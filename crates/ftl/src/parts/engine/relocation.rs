@@ -167,12 +167,18 @@ impl Relocation {
     }
 
     pub(super) fn cause(&self) -> Cause {
-        match self.reason {
-            Reason::Room => Cause::Gc,
-            Reason::Failure => Cause::BadBlock,
-            Reason::Wear { .. } => Cause::WearLeveling,
-            Reason::Refresh => Cause::Refresh,
-            Reason::Fold => Cause::Fold,
+        self.reason.cause()
+    }
+}
+
+impl Reason {
+    pub(super) fn cause(self) -> Cause {
+        match self {
+            Self::Room => Cause::Gc,
+            Self::Failure => Cause::BadBlock,
+            Self::Wear { .. } => Cause::WearLeveling,
+            Self::Refresh => Cause::Refresh,
+            Self::Fold => Cause::Fold,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How much room the dies have, and which one takes the next page.
 //!
 //! ## The reserve
-//! It is whole if one of these holds, with R = `reserve_blocks`, b = `pages_per_block`, F free blocks on the die,
+//! It is whole if one of these holds, with R = `reserve_blocks`, b pages for data in a block, F free blocks on the die,
 //! `room` pages left in them and in the die's frontiers, and `notes` trim notes that an erase may have to wait for:
 //!
 //! * R > 1, and F >= R or room >= R b;
@@ -100,7 +100,7 @@ impl Pages {
     /// Pages that a die can take before it needs another block: room in its frontiers and free blocks.
     pub(super) fn room_in<S: Scheme>(&self, scheme: &S, die: usize) -> u32 {
         let left: u32 = self.dies[die].frontiers.iter().map(Frontier::left).sum();
-        left + self.free_in(scheme, die) * self.geometry.pages_per_block()
+        left + self.free_in(scheme, die) * self.data_pages
     }
 
     /// A die's free blocks, except a fixed cache's and those that the scheme may take.
@@ -121,7 +121,7 @@ impl Pages {
 
     /// The same if a mount closes the open blocks, and with `fewer` free blocks.
     pub(super) fn has_reserve_without(&self, scheme: &impl Scheme, die: usize, fewer: u32) -> bool {
-        let (reserve, pages) = (self.config.reserve_blocks, self.geometry.pages_per_block());
+        let (reserve, pages) = (self.config.reserve_blocks, self.data_pages);
         let free = self.free_in(scheme, die).saturating_sub(fewer);
         if self.dies.len() == 1 || reserve == 1 {
             return free >= reserve && self.holds_victim(scheme, die);
@@ -137,12 +137,12 @@ impl Pages {
     fn holds_victim<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
         let state = &self.dies[die];
         let rest = |relocation: &Relocation| self.table.valid_pages(relocation.block) + self.most_notes(scheme);
-        let room = || self.free_in(scheme, die) * self.geometry.pages_per_block();
+        let room = || self.free_in(scheme, die) * self.data_pages;
         self.config.reserve_blocks > 1 || state.relocation.as_ref().is_none_or(|relocation| room() > rest(relocation))
     }
 
     fn has_reserve_afterwards<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
-        let (room, pages) = (self.room_in(scheme, die), self.geometry.pages_per_block());
+        let (room, pages) = (self.room_in(scheme, die), self.data_pages);
         let whole = self.config.reserve_blocks * pages;
         // Two blocks have room for any victim and its notes.
         if self.config.reserve_blocks > 1 && room >= whole {
@@ -162,12 +162,12 @@ impl Pages {
 
     /// Whether any block's pages and notes find room.
     pub(super) fn fits_any<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
-        self.geometry.pages_per_block() + self.most_notes(scheme) <= self.room_in(scheme, die)
+        self.data_pages + self.most_notes(scheme) <= self.room_in(scheme, die)
     }
 
     /// Trim notes that an erase may have to wait for.
     fn most_notes<S: Scheme>(&self, scheme: &S) -> u32 {
-        scheme.most_pending(self.config.reserve_blocks, self.geometry.pages_per_block())
+        scheme.most_pending(self.config.reserve_blocks, self.data_pages)
     }
 
     /// The die that can take the most pages before garbage collection gains nothing.
@@ -180,7 +180,7 @@ impl Pages {
     /// Most valid pages with which a die still takes a host block.
     pub(super) fn most_valid(&self, die: usize) -> u32 {
         let kept = self.config.reserve_blocks + self.filled_blocks() * self.placing.blocks_of_unit() + self.shares[die];
-        let usable = usable_pages(&self.geometry, self.keeper.good_in(die as u32), kept);
+        let usable = usable_pages(self.data_pages, self.keeper.good_in(die as u32), kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
 
@@ -260,7 +260,7 @@ impl Pages {
     fn count_room(&self) -> Result<(), FtlError> {
         let (room, pages) = (self.room(), u64::from(self.needed));
         if room < pages {
-            let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
+            let missing = (pages - room).div_ceil(self.data_pages.into()) as u32;
             return Err(self.worn_out(missing));
         }
         Ok(())
@@ -284,7 +284,7 @@ pub(crate) fn usable_with(geometry: &Geometry, reserve_blocks: u32, quota: Quota
     let shares = shares(quota.shared, &vec![true; geometry.dies() as usize]);
     let kept = reserve_blocks.saturating_add(FILLED).saturating_add(quota.each);
     let of_die = |share: &u32| {
-        let usable = usable_pages(geometry, geometry.blocks_per_die(), kept.saturating_add(*share));
+        let usable = usable_pages(geometry.pages_per_block(), geometry.blocks_per_die(), kept.saturating_add(*share));
         usable.saturating_sub(balance_pages(geometry))
     };
     if shares.iter().any(|share| of_die(share) == 0) {
@@ -295,12 +295,12 @@ pub(crate) fn usable_with(geometry: &Geometry, reserve_blocks: u32, quota: Quota
 
 /// Most pages on a die that may be valid while garbage collection still finds an invalid one; `kept` blocks are free or
 /// being filled.
-pub(super) fn usable_pages(geometry: &Geometry, good_blocks: u32, kept: u32) -> u32 {
-    (good_blocks.saturating_sub(kept) * geometry.pages_per_block()).saturating_sub(1)
+pub(crate) fn usable_pages(data_pages: u32, good_blocks: u32, kept: u32) -> u32 {
+    (good_blocks.saturating_sub(kept) * data_pages).saturating_sub(1)
 }
 
 /// Pages without valid data on each of several dies, so that the dies may fill unevenly by one block.
-pub(super) fn balance_pages(geometry: &Geometry) -> u32 {
+pub(crate) fn balance_pages(geometry: &Geometry) -> u32 {
     if geometry.dies() > 1 {
         geometry.pages_per_block()
     } else {

@@ -127,12 +127,30 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         Ok(())
     }
 
+    /// The error for a die without free blocks, if the scheme never collects.
+    fn full(&self, _die: usize) -> Option<FtlError> {
+        None
+    }
+
+    /// Programs the pages without data at a full block's end; false if a program failed.
+    ///
+    /// # Errors
+    /// [`FtlError::Nand`].
+    fn end_block<N: Nand>(&mut self, _pages: &mut Pages, _nand: &mut N, _block: BlockId) -> Result<bool, FtlError> {
+        Ok(true)
+    }
+
+    /// Called when a block is to be emptied: a scheme may have to read the block's contents first.
+    ///
+    /// # Errors
+    /// [`FtlError::Nand`].
+    #[inline]
+    fn chosen<N: Nand>(&mut self, _pages: &Pages, _nand: &mut N, _block: BlockId) -> Result<(), FtlError> {
+        Ok(())
+    }
+
     /// Whether a mount fills open blocks further; otherwise it closes them.
     const RESUMES: bool = false;
-
-    /// Whether collection begins when the host needs a block, and empties whole victims. Otherwise each host page pays for a
-    /// few moved pages, or as the options say.
-    const COLLECTS_LATE: bool = false;
 
     /// Whether the engine copies a victim's pages; [`Self::follow`] hears of each. Otherwise [`Self::relocate`] moves them.
     const FOLLOWS: bool = true;
