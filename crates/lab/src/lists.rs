@@ -59,6 +59,9 @@ pub struct Choice {
     /// Whether an FTL is a zoned drive: a zone takes its next page alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_zones: bool,
+    /// Whether an FTL is code from elsewhere: its options name the code.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_elsewhere: bool,
 }
 
 /// A device profile.
@@ -143,12 +146,13 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
     let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     // The head comment starts with the name: "Page map: a map entry for every page."
     let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
-    Choice { name, summary, doc, paper, asks: None, over: None, options, has_zones: false }
+    Choice { name, summary, doc, paper, asks: None, over: None, options, has_zones: false, is_elsewhere: false }
 }
 
 fn ftl(entry: &nandlab_ftl::Entry) -> Choice {
     Choice {
         has_zones: entry.has_zones,
+        is_elsewhere: entry.is_elsewhere,
         ..choice(entry.name, entry.source, Some(entry.paper), Some((entry.options)()))
     }
 }
