@@ -39,11 +39,12 @@ impl Object {
         let bytes = std::fs::read(path).map_err(told)?;
         // SAFETY: a name, and flags; the descriptor has no other owner.
         let mut copy = unsafe {
-            let descriptor = libc::memfd_create(c"firmware".as_ptr(), libc::MFD_CLOEXEC);
+            // By its number: the C library of manylinux2014 has no function for it.
+            let descriptor = libc::syscall(libc::SYS_memfd_create, c"firmware".as_ptr(), libc::MFD_CLOEXEC);
             if descriptor < 0 {
                 return Err(told(std::io::Error::last_os_error()));
             }
-            File::from_raw_fd(descriptor)
+            File::from_raw_fd(descriptor as c_int)
         };
         copy.write_all(&bytes).map_err(told)?;
         let name = format!("/proc/self/fd/{}", copy.as_raw_fd());

@@ -13,7 +13,7 @@ pub struct Entry {
     pub name: &'static str,
     /// The source file, whose head comment is the docs page.
     pub source: &'static str,
-    /// The paper or book it comes from, short.
+    /// The paper or book it comes from, short; empty if there is none.
     pub paper: &'static str,
     /// The schema for its options.
     pub options: fn() -> schemars::Schema,
@@ -175,5 +175,5 @@ ftls! {
     /// A zoned drive as its host sees it, without a map.
     Zns(zns::Zns), "zns.rs", "NVMe ZNS 1.1";
     /// A block firmware of your own in C.
-    Firmware(firmware::Firmware), "firmware.rs", "yours";
+    Firmware(firmware::Firmware), "firmware.rs", "";
 }

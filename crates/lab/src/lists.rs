@@ -59,7 +59,7 @@ pub struct Choice {
     /// Whether an FTL is a zoned drive: a zone takes its next page alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_zones: bool,
-    /// Whether an FTL is code from elsewhere: its options name the code.
+    /// Whether an FTL or a file system is code from elsewhere: its options name the code.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_elsewhere: bool,
 }
@@ -150,10 +150,11 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
 }
 
 fn ftl(entry: &nandlab_ftl::Entry) -> Choice {
+    let paper = (!entry.paper.is_empty()).then_some(entry.paper);
     Choice {
         has_zones: entry.has_zones,
         is_elsewhere: entry.is_elsewhere,
-        ..choice(entry.name, entry.source, Some(entry.paper), Some((entry.options)()))
+        ..choice(entry.name, entry.source, paper, Some((entry.options)()))
     }
 }
 
@@ -169,7 +170,9 @@ fn file_system(entry: &nandlab_fs::Entry) -> Choice {
         Over::Directory => "directory",
     });
     let paper = (!entry.paper.is_empty()).then_some(entry.paper);
-    Choice { over, ..choice(entry.name, entry.source, paper, Some((entry.options)())) }
+    // Its options name the code.
+    let is_elsewhere = entry.name == "firmware";
+    Choice { over, is_elsewhere, ..choice(entry.name, entry.source, paper, Some((entry.options)())) }
 }
 
 fn capitalised(text: &str) -> String {

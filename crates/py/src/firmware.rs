@@ -29,11 +29,30 @@ pub(crate) fn host() {
 
 impl firmware::Host for Host {
     fn open(&self, about: &About<'_>, told: &mut dyn Told) -> Result<Box<dyn Block>, String> {
-        nandlab::hosted::open(permitted(about)?, about, told)
+        linux::open(permitted(about)?, about, told)
     }
 
     fn open_files(&self, about: &About<'_>, told: &mut dyn Told) -> Result<Box<dyn Files>, String> {
-        nandlab::hosted::open_files(permitted(about)?, about, told)
+        linux::open_files(permitted(about)?, about, told)
+    }
+}
+
+#[cfg(target_os = "linux")]
+use nandlab::hosted as linux;
+
+#[cfg(not(target_os = "linux"))]
+mod linux {
+    use super::{About, Block, Files, Told};
+    use std::path::Path;
+
+    const ELSEWHERE: &str = "is firmware in C, which runs on Linux alone";
+
+    pub(super) fn open(_: &Path, _: &About<'_>, _: &mut dyn Told) -> Result<Box<dyn Block>, String> {
+        Err(ELSEWHERE.to_owned())
+    }
+
+    pub(super) fn open_files(_: &Path, _: &About<'_>, _: &mut dyn Told) -> Result<Box<dyn Files>, String> {
+        Err(ELSEWHERE.to_owned())
     }
 }
 
