@@ -1,10 +1,14 @@
 """`[ftl.firmware]`: the toy firmware under a workload, beside the FTLs of nandlab."""
 
+from pathlib import Path
+
 import pytest
 from conftest import call
 from test_prove import TOY, built
 
 import nandlab
+from nandlab.choosing.candidates import candidates
+from nandlab.choosing.wish import Wish
 
 DEVICE = {"profile": "k9f5608", "capacity": "512 KiB", "over_provisioning": 1.0}
 
@@ -39,7 +43,7 @@ def test_the_time_is_the_sum_of_the_data_sheet(toy):
     # The first program of a page takes a whole page on the bus, a read its bytes.
     program, read = 200 + 528 * 0.05, 15 + 512 * 0.05
     flash = done.flash
-    expected = flash.programs * program + flash.page_reads * read + flash.erases * 2000
+    expected = flash.programs * program + flash.reads * read + flash.erases * 2000
     assert done.time_us == pytest.approx(expected, rel=1e-9)
 
 
@@ -136,3 +140,41 @@ def test_compare_puts_a_firmware_beside_an_ftl(toy, tmp_path):
     done = call("compare", *files, "--policies")
     assert done.status == 0
     assert "firmware" in done.out
+
+
+SNAPSHOTS = Path(__file__).parents[2] / "crates/firmware/tests/c/files.c"
+POSTMARK = nandlab.workload.postmark(number=3, size_low=50, size_high=800, transactions=40)
+
+
+def test_a_file_firmware_is_measured_as_a_file_system_is(tmp_path):
+    snapshots = built(tmp_path, source=SNAPSHOTS)
+    device = {"profile": "k9f5608", "shape": {"blocks_per_plane": 16}}
+    done = experiment(
+        None, fs=nandlab.fs.firmware(path=str(snapshots)), workload=POSTMARK, device=device
+    ).run()
+    # It writes everything, 7,400 bytes, with each name and each sync.
+    pages = 15
+    assert done.flash.programs % pages == 0 < done.flash.programs
+    assert {cell.cause for cell in done.matrix} == {"firmware"}
+    assert done.remount.page_reads >= pages
+
+
+def test_fat_runs_over_a_firmware(toy):
+    done = experiment(nandlab.ftl.firmware(path=str(toy)), fs={"fat": {}}, workload=POSTMARK).run()
+    assert done.flash.programs > 100
+    assert done.remount is None
+
+
+def test_a_firmware_of_the_other_kind_is_refused(toy):
+    with pytest.raises(nandlab.ConfigError, match="it has no nl_file, the table of a file firmware"):
+        experiment(None, fs=nandlab.fs.firmware(path=str(toy)), workload=POSTMARK).resolve()
+
+
+def test_choose_tries_a_firmware_whose_path_is_given(toy):
+    def names(**named):
+        found = candidates(Wish({"postmark": {"transactions": 5}}, 1 << 20, allow_code=True, **named))
+        return {each.name: each.why_not for each in found}
+
+    without, tried = names(), names(sets=[("ftl.firmware.path", str(toy))])
+    assert set(tried) - set(without) == {"fat over firmware"}
+    assert tried["fat over firmware"] == ""
