@@ -26,6 +26,9 @@ use std::path::Path;
 /// Bytes for a sentence from a mount.
 const WHY_BYTES: usize = 200;
 
+/// The largest chip in pages: its tables are in memory as a whole.
+const MOST_PAGES: u32 = 1 << 24;
+
 /// A loaded shared object; no other one shares its variables.
 struct Object {
     handle: *mut c_void,
@@ -99,6 +102,12 @@ impl<T: Table> Mounted<T> {
     /// Loads a firmware and mounts it on an erased chip. `library` is `libnandlab`, which the object's open calls find.
     fn open(library: &Path, about: &About<'_>, told: &mut dyn Told) -> Result<Self, String> {
         open_object(library, libc::RTLD_GLOBAL).map_err(|why| format!("needs libnandlab, and {why}"))?;
+        let pages = about.geometry.pages();
+        if pages > MOST_PAGES {
+            return Err(format!(
+                "would have a chip of {pages} pages, and a run of a firmware has at most {MOST_PAGES}"
+            ));
+        }
         let object = Object::load(about.path)?;
         let table = T::read_from(&object)?;
         let chip = Chip::new(about.geometry, about.rules, &timeless(), Options::default(), Faults::default());
