@@ -7,6 +7,8 @@ from conftest import call
 from test_prove import TOY, built
 
 import nandlab
+from nandlab.choosing.candidates import candidates
+from nandlab.choosing.wish import Wish
 
 DEVICE = {"profile": "k9f5608", "capacity": "512 KiB", "over_provisioning": 1.0}
 BARE = {"profile": "k9f5608", "shape": {"blocks_per_plane": 16}}
@@ -66,6 +68,7 @@ def test_a_part_of_a_sector_is_read_first(toy):
             "device.reliability does not go with ftl.firmware",
         ),
         ({"device": DEVICE | {"zones": {}}}, "device.zones: ftl.firmware writes anywhere"),
+        ({"device": DEVICE | {"capacity": "900 KiB", "over_provisioning": 0.1}}, "ftl.firmware can export"),
         ({"ftl": {"firmware": {}}}, "it names no shared object"),
         ({"ftl": {"firmware": {"path": "none.so"}}}, "it cannot be read: No such file"),
         ({"allow_code": False}, "it is firmware in C, and would run in this process"),
@@ -167,3 +170,13 @@ def test_fat_runs_over_a_firmware(toy):
 def test_a_firmware_of_the_other_kind_is_refused(toy):
     with pytest.raises(nandlab.ConfigError, match="it has no nl_file, the table of a file firmware"):
         experiment(None, fs=nandlab.fs.firmware(path=str(toy)), workload=POSTMARK, device=BARE).resolve()
+
+
+def test_choose_tries_a_firmware_whose_path_is_given(toy):
+    def names(**named):
+        found = candidates(Wish({"postmark": {"transactions": 5}}, 1 << 20, allow_code=True, **named))
+        return {each.name: each.why_not for each in found}
+
+    without, tried = names(), names(sets=[("ftl.firmware.path", str(toy))])
+    assert set(tried) - set(without) == {"fat over firmware"}
+    assert tried["fat over firmware"] == ""
