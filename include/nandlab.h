@@ -37,6 +37,20 @@ enum nl_program_order {
     NL_ORDER_DENSE = 2      /* ascending without gaps */
 };
 
+/* Causes of commands, as in the record of a run. */
+enum nl_cause {
+    NL_CAUSE_FIRMWARE = 0,          /* the firmware names none */
+    NL_CAUSE_HOST = 1,              /* the data of the host's own request */
+    NL_CAUSE_READ_MODIFY_WRITE = 2, /* the rest of a sector or page that is written in part */
+    NL_CAUSE_GC = 3,                /* garbage collection */
+    NL_CAUSE_MAP = 4,               /* tables on flash */
+    NL_CAUSE_WEAR_LEVELING = 5,
+    NL_CAUSE_BAD_BLOCK = 6,         /* moving data away from a failed block */
+    NL_CAUSE_TRIM = 7,
+    NL_CAUSE_REFRESH = 8,           /* rewriting data before its bit errors are too many */
+    NL_CAUSE_CHECKPOINT = 9         /* saving tables from memory */
+};
+
 /* A chip in numbers. Fill it with nl_default_config() first: later versions may add fields.
  *
  * NOR has `pages_per_block` pages of `page_bytes` in an erase block, no spare area, no order, no ECC and no random faults:
@@ -150,6 +164,14 @@ const char *nl_message(nl_device *device);
 /* A status in words. */
 const char *nl_status_text(int status);
 
+/* Names the cause of the next commands, an enum nl_cause, until the next call; returns the one before. `nandlab run` counts
+ * commands by cause; a proof and nl_open() ignore it. Each call from the host begins with NL_CAUSE_FIRMWARE. NL_RULE: there is
+ * no such cause. */
+int nl_cause(nl_device *device, int cause);
+
+/* The text in the experiment's ftl.firmware.options; "" in a proof and after nl_open(). Valid as long as the device. */
+const char *nl_options(nl_device *device);
+
 /* For tests of a firmware: faults and power cuts at will. */
 
 /* Makes the nth program, or erase, from now fail; 1: the next one. NL_RULE: n is 0. */
@@ -177,7 +199,7 @@ void nl_restore(nl_device *device);
  * longjmp(), as a cut does. NULL: no call. */
 void nl_on_power_lost(nl_device *device, void (*call)(void *context), void *context);
 
-/* A block firmware: a shared object with `const nl_block_firmware nl_block = {...}`, for `nandlab prove`.
+/* A block firmware: a shared object with `const nl_block_firmware nl_block = {...}`, for `nandlab prove` and `nandlab run`.
  *
  * Functions return 0, or another number for a failure. A sector never written, or trimmed, reads as zeros or as FFh. After a
  * sync, everything written before survives a cut; without one, each sector has its last synced contents or one of the

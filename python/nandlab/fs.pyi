@@ -109,6 +109,18 @@ def minv(
         nvram.write_nj: Write energy per unit, nJ. Default 0.0.
     """
 
+def firmware(
+    *,
+    path: str | None = None,
+    options: str | None = None,
+) -> Choice:
+    """A file firmware of your own in C, in place of a file system on bare flash.
+
+    Args:
+        path: The shared object; a relative path starts at the experiment's folder. Default "".
+        options: A text for the firmware alone, which reads it with `nl_options()`. Default "".
+    """
+
 def posix(
     *,
     directory: str,

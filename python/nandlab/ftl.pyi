@@ -687,3 +687,15 @@ def zns() -> Choice:
 
     After NVMe ZNS 1.1.
     """
+
+def firmware(
+    *,
+    path: str | None = None,
+    options: str | None = None,
+) -> Choice:
+    """A block firmware of your own in C, in place of an FTL.
+
+    Args:
+        path: The shared object; a relative path starts at the experiment's folder. Default "".
+        options: A text for the firmware alone, which reads it with `nl_options()`. Default "".
+    """

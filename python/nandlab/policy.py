@@ -292,6 +292,8 @@ class Permit:
         if name in self._objects:
             _native.allow_policy(name, Maker(self._objects[name]))
             return None
+        if name.startswith("firmware:"):
+            return self._firmware(name)
         module, _, rest = name.partition(":")
         words = [*module.split("."), rest.partition("(")[0]]
         if not all(word.isidentifier() for word in words):
@@ -305,6 +307,18 @@ class Permit:
             _native.allow_policy(name, Maker(load(name, self._folder)))
         except Exception as error:  # noqa: BLE001 - whatever the module does
             return one_line(f"cannot be loaded: {type(error).__name__}: {error}")
+        return None
+
+    def _firmware(self, name: str) -> str | None:
+        if not self._allow_code:
+            return (
+                "is firmware in C, and would run in this process: run, check, compare, sweep, search and "
+                "explain allow it with --policies, Python with allow_code=True"
+            )
+        library = Path(__file__).parent / "firmware" / "lib" / "libnandlab.so"
+        if not library.is_file():
+            return "needs libnandlab.so, and this installation has none"
+        _native.allow_firmware(name, library)
         return None
 
 

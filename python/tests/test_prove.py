@@ -14,11 +14,11 @@ import nandlab
 TOY = Path(__file__).parents[2] / "examples/firmware/toy/toy.c"
 
 
-def built(folder, define="SOUND"):
-    """The toy as a shared object, with the options that the command tells."""
+def built(folder, define="SOUND", source=TOY):
+    """The toy, or another source, as a shared object, with the options that the command tells."""
     flags = shlex.split(command("firmware", "--cflags").out)
     to = folder / f"{define}.so"
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", f"-D{define}", *flags, "-o", to, TOY], check=True)
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", f"-D{define}", *flags, "-o", to, source], check=True)
     return to
 
 

@@ -8,6 +8,7 @@ mod arbiter;
 mod by_events;
 mod clock;
 mod early;
+pub mod firmware;
 mod late;
 mod mirror;
 pub mod own;

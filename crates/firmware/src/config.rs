@@ -166,7 +166,7 @@ impl Config {
         Ok(Rules { program_order, partial_programs, endurance: self.endurance, bits_per_cell: 1 })
     }
 
-    fn timing(&self) -> Result<Timing, String> {
+    pub(crate) fn timing(&self) -> Result<Timing, String> {
         for (field, value) in [
             ("read_us", self.read_us),
             ("program_us", self.program_us),

@@ -1,12 +1,14 @@
 //! The device over a [`Chip`], and the hooks by which the prover follows its operations.
 
 use crate::flash::Flash;
+use crate::listener::Listener;
 use crate::table::{status, Counts, Device, Geometry, Operations, Part};
 use nandlab_nand::chip::{Chip, ChipError};
 use nandlab_nand::operation::Operation;
 use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::{BlockId, NandError, Ppa, ProgramOrder};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use Operation::{Copy, Erase, Program, Read, Retire, SpareProgram, SpareRead};
 
 /// A flash, and the last broken rule's sentence.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct State {
     message: CString,
     hooks: Option<Hooks>,
     on_power_lost: Option<(PowerLost, *mut c_void)>,
+    /// Hears of the commands in a run.
+    pub(crate) listener: Listener,
 }
 
 /// A caller's own function for `nl_on_power_lost`; it may leave by `longjmp`.
@@ -35,7 +39,7 @@ pub struct Hooks {
 impl State {
     /// A device without hooks.
     pub fn new(flash: Flash) -> Self {
-        Self { flash, message: CString::default(), hooks: None, on_power_lost: None }
+        Self { flash, message: CString::default(), hooks: None, on_power_lost: None, listener: Listener::default() }
     }
 
     /// A device whose operations are followed.
@@ -67,6 +71,8 @@ static OPERATIONS: Operations = Operations {
     counts,
     pe_cycles,
     message,
+    cause,
+    options,
     fail_program,
     fail_erase,
     flip_bits,
@@ -123,6 +129,7 @@ unsafe fn run(
             if let Some(hooks) = hooks {
                 (hooks.broken)(&sentence);
             }
+            (*state).listener.broken(&sentence);
             (*state).message = CString::new(sentence).unwrap_or_default();
             return status::RULE;
         }
@@ -196,16 +203,19 @@ unsafe extern "C" fn nor_program(state: *mut c_void, address: u32, length: u32, 
 }
 
 unsafe extern "C" fn read(state: *mut c_void, page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int {
-    nand(state, None, |chip| done(chip.read(Ppa(page), offset, slice_mut(to, length))))
+    let answer = nand(state, None, |chip| done(chip.read(Ppa(page), offset, slice_mut(to, length))));
+    heard(state, answer, (Read, Ppa(page)), length)
 }
 
 unsafe extern "C" fn read_spare(state: *mut c_void, page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int {
-    nand(state, None, |chip| done(chip.read_spare(Ppa(page), offset, slice_mut(to, length))))
+    let answer = nand(state, None, |chip| done(chip.read_spare(Ppa(page), offset, slice_mut(to, length))));
+    heard(state, answer, (SpareRead, Ppa(page)), length)
 }
 
 unsafe extern "C" fn program(state: *mut c_void, page: u32, data: Part, spare: Part) -> c_int {
     let bytes = |part: Part| (part.offset, slice(part.bytes, part.length));
-    nand(state, Some(Operation::Program), |chip| done(chip.program(Ppa(page), bytes(data), bytes(spare))))
+    let answer = nand(state, Some(Program), |chip| done(chip.program(Ppa(page), bytes(data), bytes(spare))));
+    heard(state, answer, (Program, Ppa(page)), data.length + spare.length)
 }
 
 unsafe extern "C" fn program_spare(
@@ -216,32 +226,40 @@ unsafe extern "C" fn program_spare(
     spare: *const c_void,
 ) -> c_int {
     let part = (offset, slice(spare, length));
-    nand(state, Some(Operation::SpareProgram), |chip| done(chip.program_spare(Ppa(page), part)))
+    let answer = nand(state, Some(SpareProgram), |chip| done(chip.program_spare(Ppa(page), part)));
+    heard(state, answer, (SpareProgram, Ppa(page)), length)
 }
 
 unsafe extern "C" fn copy(state: *mut c_void, from: u32, to: u32) -> c_int {
-    nand(state, Some(Operation::Copy), |chip| done(chip.copy(Ppa(from), Ppa(to))))
+    let answer = nand(state, Some(Copy), |chip| done(chip.copy(Ppa(from), Ppa(to))));
+    let page_bytes = (*state.cast::<State>()).flash.nand().map_or(0, |chip| chip.geometry().page_bytes());
+    (*state.cast::<State>()).listener.heard(answer, (Copy, Ppa(to)), Ppa(from), page_bytes)
 }
 
 unsafe extern "C" fn erase(state: *mut c_void, block: u32) -> c_int {
-    run(state, Some(Operation::Erase), |flash| {
+    let answer = run(state, Some(Erase), |flash| {
         done(match flash {
             Flash::Nand(chip) => chip.erase(BlockId(block)),
             Flash::Nor(nor) => nor.erase(block),
         })
-    })
+    });
+    heard_block(state, answer, Erase, block, 0)
 }
 
 unsafe extern "C" fn is_bad(state: *mut c_void, block: u32) -> c_int {
-    nand(state, None, |chip| chip.is_bad(BlockId(block)).map(c_int::from))
+    let answer = nand(state, None, |chip| chip.is_bad(BlockId(block)).map(c_int::from));
+    heard_block(state, answer, SpareRead, block, 1)
 }
 
 unsafe extern "C" fn mark_bad(state: *mut c_void, block: u32) -> c_int {
-    nand(state, Some(Operation::Retire), |chip| done(chip.mark_bad(BlockId(block))))
+    let answer = nand(state, Some(Retire), |chip| done(chip.mark_bad(BlockId(block))));
+    heard_block(state, answer, Retire, block, 1)
 }
 
 unsafe extern "C" fn is_erased(state: *mut c_void, page: u32) -> c_int {
-    nand(state, None, |chip| chip.is_erased(Ppa(page)).map(c_int::from))
+    let answer = nand(state, None, |chip| chip.is_erased(Ppa(page)).map(c_int::from));
+    let page_bytes = (*state.cast::<State>()).flash.nand().map_or(0, |chip| chip.geometry().page_bytes());
+    heard(state, answer, (Read, Ppa(page)), page_bytes)
 }
 
 unsafe extern "C" fn fence(state: *mut c_void) -> c_int {
@@ -252,7 +270,8 @@ unsafe extern "C" fn fence(state: *mut c_void) -> c_int {
 }
 
 unsafe extern "C" fn time_ns(state: *mut c_void) -> u64 {
-    (*state.cast::<State>()).flash.time_ns()
+    let state = &mut *state.cast::<State>();
+    state.listener.now().unwrap_or_else(|| state.flash.time_ns())
 }
 
 unsafe extern "C" fn counts(state: *mut c_void, counts: *mut Counts) -> c_int {
@@ -271,6 +290,31 @@ unsafe extern "C" fn pe_cycles(state: *mut c_void, block: u32) -> u32 {
 unsafe extern "C" fn message(state: *mut c_void) -> *const c_char {
     let state: *const State = state.cast();
     (*state).message.as_ptr()
+}
+
+unsafe extern "C" fn cause(state: *mut c_void, cause: c_int) -> c_int {
+    let state = &mut *state.cast::<State>();
+    state.listener.name_cause(cause).unwrap_or_else(|sentence| {
+        state.message = CString::new(sentence).unwrap_or_default();
+        status::RULE
+    })
+}
+
+unsafe extern "C" fn options(state: *mut c_void) -> *const c_char {
+    let state: *const State = state.cast();
+    (*state).listener.options.as_ptr()
+}
+
+/// Tells a command that was carried out; returns its answer.
+unsafe fn heard(state: *mut c_void, answer: c_int, (operation, at): (Operation, Ppa), bytes: u32) -> c_int {
+    (*state.cast::<State>()).listener.heard(answer, (operation, at), at, bytes)
+}
+
+/// The same for a command on a block.
+unsafe fn heard_block(state: *mut c_void, answer: c_int, operation: Operation, block: u32, bytes: u32) -> c_int {
+    let flash = &mut (*state.cast::<State>()).flash;
+    let pages = flash.nand().map_or(0, |chip| chip.geometry().pages_per_block());
+    heard(state, answer, (operation, Ppa(block.wrapping_mul(pages))), bytes)
 }
 
 /// A setting of a test, refused with a sentence.

@@ -6,7 +6,7 @@ mod explore;
 mod file;
 mod file_step;
 mod finding;
-mod library;
+pub(crate) mod library;
 mod script;
 mod shrink;
 mod subject;

@@ -117,6 +117,10 @@ operations! {
     pe_cycles(block: u32) -> u32, nl_pe_cycles;
     /// `nl_message`.
     message() -> *const c_char, nl_message;
+    /// `nl_cause`.
+    cause(cause: c_int) -> c_int, nl_cause;
+    /// `nl_options`.
+    options() -> *const c_char, nl_options;
     /// `nl_fail_program`.
     fail_program(nth: u64) -> c_int, nl_fail_program;
     /// `nl_fail_erase`.

@@ -74,6 +74,10 @@ pub trait FlashFs<N: Nand>: FileSystem + Send {
     /// # Panics
     /// With the invariant that broke, or if the device fails.
     fn check(&mut self);
+    /// Mounts again, if the flash is not all of its state; `None`: [`Self::into_devices`] and a mount do so.
+    fn mount_again(&mut self) -> Option<Result<(), FsError>> {
+        None
+    }
     /// Flash and NVRAM without the file system: a power cut.
     fn into_devices(self: Box<Self>) -> (N, Nvram);
 }

@@ -10,6 +10,7 @@
 
 mod error;
 pub mod fat;
+pub mod firmware;
 pub mod flash;
 pub mod minv;
 pub mod parts;
@@ -439,6 +440,8 @@ file_systems! {
         Yaffs(yaffs), "yaffs/mod.rs", "Manning, How YAFFS Works, 2010";
         /// All metadata in NVRAM, file data on bare flash.
         Minv(minv), "minv/mod.rs", "Doh, Choi, Lee, Noh, EMSOFT 2007";
+        /// A file firmware of your own in C.
+        Firmware(firmware), "firmware.rs", "";
     }
     directory {
         /// A real directory on this machine, without a device.

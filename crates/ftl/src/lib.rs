@@ -11,6 +11,7 @@ mod error;
 mod events;
 mod facts;
 pub mod fast;
+pub mod firmware;
 pub mod fmax;
 pub mod future;
 pub mod hybrid_map;
@@ -155,6 +156,9 @@ pub trait Ftl: Sized + Send + 'static {
     fn pause<N: Nand>(&mut self, _nand: &mut N, _until: Option<Time>) -> Result<(), FtlError> {
         Ok(())
     }
+
+    /// Whether the FTL is no code of ours: no proof here runs it, and a run begins with erased flash.
+    const IS_ELSEWHERE: bool = false;
 
     /// Whether this is a device of zones, which [admits](Self::admit) requests.
     const HAS_ZONES: bool = false;

@@ -1,7 +1,7 @@
 //! Every FTL, its options and its types, from one line each.
 
 use crate::{
-    bast, block, dftl, fast, fmax, hybrid_map, kast, last, lazyftl, migration, mtbs, nftl, page, sector_log,
+    bast, block, dftl, fast, firmware, fmax, hybrid_map, kast, last, lazyftl, migration, mtbs, nftl, page, sector_log,
     sector_map, superblock, superpage, zns, zoned, Facts, Ftl, FtlError, Variant,
 };
 use nandlab_nand::{Geometry, Rules};
@@ -13,17 +13,19 @@ pub struct Entry {
     pub name: &'static str,
     /// The source file, whose head comment is the docs page.
     pub source: &'static str,
-    /// The paper or book it comes from, short.
+    /// The paper or book it comes from, short; empty if there is none.
     pub paper: &'static str,
     /// The schema for its options.
     pub options: fn() -> schemars::Schema,
     /// As [`Ftl::HAS_ZONES`].
     pub has_zones: bool,
+    /// As [`Ftl::IS_ELSEWHERE`].
+    pub is_elsewhere: bool,
 }
 
-/// Every FTL that takes writes anywhere.
+/// Every FTL of ours that takes writes anywhere.
 pub fn anywhere() -> impl Iterator<Item = &'static Entry> {
-    LIST.iter().filter(|entry| !entry.has_zones)
+    LIST.iter().filter(|entry| !entry.has_zones && !entry.is_elsewhere)
 }
 
 /// Something to do with an FTL whose type is known only at run time.
@@ -50,15 +52,20 @@ macro_rules! ftls {
                 match self { $(Self::$variant(config) => visitor.visit::<$module::$ftl>(config),)* }
             }
 
-            /// Every FTL that takes writes anywhere, with its default options, in the order of [`LIST`].
+            /// Every FTL of ours that takes writes anywhere, with its default options, in the order of [`LIST`].
             pub fn all() -> Vec<Self> {
-                let all = [$((Self::$variant($module::Config::default()), $module::$ftl::HAS_ZONES),)*];
-                all.into_iter().filter(|(_, has_zones)| !has_zones).map(|(ftl, _)| ftl).collect()
+                let all = [$((Self::$variant($module::Config::default()), $module::$ftl::HAS_ZONES || $module::$ftl::IS_ELSEWHERE),)*];
+                all.into_iter().filter(|(_, is_left_out)| !is_left_out).map(|(ftl, _)| ftl).collect()
             }
 
             /// As [`Ftl::HAS_ZONES`].
             pub fn has_zones(&self) -> bool {
                 match self { $(Self::$variant(_) => $module::$ftl::HAS_ZONES,)* }
+            }
+
+            /// As [`Ftl::IS_ELSEWHERE`].
+            pub fn is_elsewhere(&self) -> bool {
+                match self { $(Self::$variant(_) => $module::$ftl::IS_ELSEWHERE,)* }
             }
 
             /// The chosen FTL's option sets for the proofs: the default one first, named `default`.
@@ -122,6 +129,7 @@ macro_rules! ftls {
                 paper: $paper,
                 options: || schemars::schema_for!($module::Config),
                 has_zones: $module::$ftl::HAS_ZONES,
+                is_elsewhere: $module::$ftl::IS_ELSEWHERE,
             },)*
         ];
     };
@@ -166,4 +174,6 @@ ftls! {
     Zoned(zoned::Zoned), "zoned.rs", "dm-zoned 2017; NVMe ZNS 1.1";
     /// A zoned drive as its host sees it, without a map.
     Zns(zns::Zns), "zns.rs", "NVMe ZNS 1.1";
+    /// A block firmware of your own in C.
+    Firmware(firmware::Firmware), "firmware.rs", "";
 }

@@ -13,6 +13,7 @@ mod elsewhere;
 pub(crate) mod endurance;
 mod fill;
 mod find;
+mod firmware;
 mod fits;
 pub(crate) mod footprint;
 mod fs;
@@ -194,6 +195,7 @@ impl Experiment {
         if let Some(sample) = &mut experiment.host.sample {
             sample.resolve();
         }
+        firmware::lay(&mut experiment)?;
         notices.extend(zones::lay(&mut experiment)?);
         future::refuse_unknowable(&experiment)?;
         notices.extend(experiment.check().map_err(|error| experiment.tree.located(error))?);

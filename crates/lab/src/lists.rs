@@ -59,6 +59,9 @@ pub struct Choice {
     /// Whether an FTL is a zoned drive: a zone takes its next page alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_zones: bool,
+    /// Whether an FTL or a file system is code from elsewhere: its options name the code.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_elsewhere: bool,
 }
 
 /// A device profile.
@@ -143,13 +146,15 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
     let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     // The head comment starts with the name: "Page map: a map entry for every page."
     let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
-    Choice { name, summary, doc, paper, asks: None, over: None, options, has_zones: false }
+    Choice { name, summary, doc, paper, asks: None, over: None, options, has_zones: false, is_elsewhere: false }
 }
 
 fn ftl(entry: &nandlab_ftl::Entry) -> Choice {
+    let paper = (!entry.paper.is_empty()).then_some(entry.paper);
     Choice {
         has_zones: entry.has_zones,
-        ..choice(entry.name, entry.source, Some(entry.paper), Some((entry.options)()))
+        is_elsewhere: entry.is_elsewhere,
+        ..choice(entry.name, entry.source, paper, Some((entry.options)()))
     }
 }
 
@@ -165,7 +170,9 @@ fn file_system(entry: &nandlab_fs::Entry) -> Choice {
         Over::Directory => "directory",
     });
     let paper = (!entry.paper.is_empty()).then_some(entry.paper);
-    Choice { over, ..choice(entry.name, entry.source, paper, Some((entry.options)())) }
+    // Its options name the code.
+    let is_elsewhere = entry.name == "firmware";
+    Choice { over, is_elsewhere, ..choice(entry.name, entry.source, paper, Some((entry.options)())) }
 }
 
 fn capitalised(text: &str) -> String {

@@ -259,7 +259,13 @@ impl Run<'_> {
             record.name_origins(&workload.origins());
         }
         record.partial = stopped.is_some();
-        record.stopped = stopped;
+        record.stopped = stopped.map(|stopped| match stopped.why {
+            // Below a firmware nothing wears out, so the sentence is the firmware's.
+            StopReason::WornOut if self.experiment.runs_firmware() => {
+                Stopped { why: StopReason::FirmwareFailed, ..stopped }
+            }
+            _ => stopped,
+        });
         record.speed = Speed {
             wall_s,
             phases,

@@ -132,7 +132,8 @@ pub fn open(
     let image = start.image();
     let mount = |buffer| mount_buffer(buffer, memory.as_ref(), (device.model, image.as_ref()), sizing);
     let buffer = buffer.as_ref().map(mount).transpose()?;
-    let mounts_again = experiment.fs.is_some();
+    // A firmware's chip is lost with the firmware.
+    let mounts_again = experiment.fs.is_some() && !ftl.is_elsewhere();
     let pages = u64::from(sizing.logical_pages);
     let is_filled = !matches!(start, Start::Erased) || experiment.precondition.fill.filled(pages) > pages / 2;
     let assembly = Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, logs };

@@ -41,13 +41,15 @@ pub enum Cause {
     Reerase = 16,
     /// Filling a zone that the host finished.
     Finish = 17,
+    /// Work of a firmware from elsewhere that names no cause.
+    Firmware = 18,
 }
 
 impl Cause {
     /// Room for causes in tables, a power of two.
     pub const COUNT: usize = 32;
     /// All causes, in table order.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -66,12 +68,13 @@ impl Cause {
         Self::Fold,
         Self::Reerase,
         Self::Finish,
+        Self::Firmware,
     ];
 
     /// Whether the host, or a flush, waits for operations of this cause; all others are work in the background.
     #[inline]
     pub fn is_waited_for(self) -> bool {
-        matches!(self, Self::Host | Self::ReadModifyWrite | Self::Map | Self::Finish)
+        matches!(self, Self::Host | Self::ReadModifyWrite | Self::Map | Self::Finish | Self::Firmware)
     }
 
     /// The name in records and reports.
@@ -95,6 +98,7 @@ impl Cause {
             Self::Fold => "fold",
             Self::Reerase => "reerase",
             Self::Finish => "finish",
+            Self::Firmware => "firmware",
         }
     }
 }

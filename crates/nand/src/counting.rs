@@ -14,7 +14,7 @@ pub use spare::{Full, Lean, SpareStore};
 
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::context::{Ctx, Origin};
-use crate::nand::{Done, Nand, NandError};
+use crate::nand::{Done, Nand, NandError, Raw};
 use crate::oob::{Kind, Oob};
 use crate::rules::{assert_block_in_range, assert_in_range, BlockStates, ProgramOrder, Rules};
 use crate::side_table::SideTable;
@@ -399,6 +399,17 @@ impl<S: SpareStore> Nand for Counting<S> {
         let origin = self.ctx.origin();
         self.ctx.count(origin).spare_programs += 1;
         Ok(Done::default())
+    }
+
+    fn raw(&mut self, at: Ppa, command: Raw) {
+        assert_in_range(&self.geometry, at);
+        let origin = self.ctx.origin();
+        let cell = self.ctx.count(origin);
+        *match command {
+            Raw::Read(_) => &mut cell.page_reads,
+            Raw::SpareRead(_) => &mut cell.spare_reads,
+            Raw::Reprogram(_) | Raw::SpareProgram(_) => &mut cell.spare_programs,
+        } += 1;
     }
 
     fn read_untouched(&mut self) -> bool {

@@ -50,7 +50,7 @@ pub use content::{Bytes, Content, PageBuf};
 pub use context::{Cause, Cell, Ctx, Matrix, Origin, Stall, Strain, Time, Waits, ERASE_SHARE};
 pub use controller::{Controller, Link};
 pub use counting::Counting;
-pub use nand::{scoped, Done, Nand, NandError};
+pub use nand::{scoped, Done, Nand, NandError, Raw};
 pub use oob::{Kind, Oob};
 pub use placement::{PlacementId, PlacementIds};
 pub use rules::{ProgramOrder, Rules};

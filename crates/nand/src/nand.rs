@@ -36,6 +36,19 @@ pub enum NandError {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Done(pub Time);
 
+/// A command of a firmware that keeps raw pages of its own, with the bytes on the bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Raw {
+    /// A read of a page, erased or not, or of a part.
+    Read(u32),
+    /// A read of a spare area, or of a part.
+    SpareRead(u32),
+    /// One more program of a page's data. It fills no page, so it counts as a spare program, with the time of a program.
+    Reprogram(u32),
+    /// One more program of a spare area.
+    SpareProgram(u32),
+}
+
 /// A NAND flash device.
 ///
 /// One operation is one flash command; each counts under the origin and cause of [`Ctx`].
@@ -175,6 +188,11 @@ pub trait Nand {
 
     /// Whether `block` holds one bit a cell on a chip with more.
     fn is_slc(&self, block: BlockId) -> bool;
+
+    /// Counts a command that changes nothing here, and takes its time: the firmware's own chip holds its effect.
+    fn raw(&mut self, _at: Ppa, _command: Raw) {
+        unreachable!("this device takes no raw commands")
+    }
 
     /// Origin, cause, arrival time and counts.
     fn ctx(&mut self) -> &mut Ctx;

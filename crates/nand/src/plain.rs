@@ -26,7 +26,7 @@ ways_inside!([N: Nand<Buf = ()>] WithContent<N>, 0);
 impl<N: Nand<Buf = ()>> Nand for WithContent<N> {
     type Buf = Content;
 
-    as_inside!(0: geometry, rules, read_untouched, is_known_erased, is_settled, read_spare, read_tail, copy, program_spare, erase, retire, set_slc, is_slc, ctx);
+    as_inside!(0: geometry, rules, read_untouched, is_known_erased, is_settled, read_spare, read_tail, copy, program_spare, erase, retire, set_slc, is_slc, raw, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut Content) -> Result<Oob, NandError> {
         let oob = self.0.read(at, &mut ())?;

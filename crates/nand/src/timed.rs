@@ -27,7 +27,7 @@ mod together;
 use crate::address::{BlockId, Geometry, Lpn, Ppa};
 use crate::as_inside;
 use crate::context::{Ctx, Time};
-use crate::nand::{Done, Nand, NandError};
+use crate::nand::{Done, Nand, NandError, Raw};
 use crate::oob::{Kind, Oob};
 use crate::profile::{Durations, PageCopy, PlaneOverlap, ReadTransfer, Timing};
 use crate::rules::Rules;
@@ -242,6 +242,24 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     type Buf = N::Buf;
 
     as_inside!(inner: is_known_erased, is_settled, set_slc, is_slc);
+
+    fn raw(&mut self, at: Ppa, command: Raw) {
+        self.inner.raw(at, command);
+        let times = self.times_at(at);
+        let (spare_read, program, spare_program) = (times.spare_read, times.program, times.spare_program);
+        let block = self.geometry.block_of(at);
+        let moved = |bytes| self.times.part_transfer(bytes);
+        match command {
+            Raw::Read(bytes) => self.time_read(at, self.array_read(at), moved(bytes)),
+            Raw::SpareRead(bytes) => self.time_read(at, spare_read, moved(bytes)),
+            Raw::Reprogram(bytes) => {
+                self.time_write(block, program, moved(bytes));
+            }
+            Raw::SpareProgram(bytes) => {
+                self.time_write(block, spare_program, moved(bytes));
+            }
+        }
+    }
 
     fn read_untouched(&mut self) -> bool {
         self.time_all_spare_reads()

@@ -6,7 +6,7 @@
 use crate::address::{BlockId, Lpn, Ppa};
 use crate::as_inside;
 use crate::context::{Cause, Origin, Time};
-use crate::nand::{Done, Nand, NandError};
+use crate::nand::{Done, Nand, NandError, Raw};
 use crate::oob::Oob;
 use crate::operation::Operation;
 use crate::work::Work;
@@ -205,6 +205,20 @@ impl<N: Nand> Nand for Traced<N> {
         (record.lpn, record.origin) = (Some(oob.lpn), oob.origin);
         let result = self.inner.program_spare(at, oob);
         self.end(record, result)
+    }
+
+    fn raw(&mut self, at: Ppa, command: Raw) {
+        let record = self.issue_at(
+            match command {
+                Raw::Read(_) => Operation::Read,
+                Raw::SpareRead(_) => Operation::SpareRead,
+                Raw::Reprogram(_) | Raw::SpareProgram(_) => Operation::SpareProgram,
+            },
+            at,
+        );
+        self.inner.raw(at, command);
+        // It has no answer, so it cannot fail.
+        let _ = self.end(record, Ok(()));
     }
 
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {

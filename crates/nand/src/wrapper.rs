@@ -30,7 +30,7 @@ macro_rules! ways_inside {
 macro_rules! as_inside {
     (*) => {
         $crate::as_inside!(*: geometry, rules, read, read_spare, program, read_tail, read_with_tail, copy, copy_run,
-            defers_copies, issue_copies, carry_out_copies, program_spare, erase, retire, read_untouched, is_known_erased, is_settled, set_slc, is_slc, ctx);
+            defers_copies, issue_copies, carry_out_copies, program_spare, erase, retire, read_untouched, is_known_erased, is_settled, set_slc, is_slc, raw, ctx);
     };
     ($field:tt: $($what:ident),*) => { $($crate::as_inside!(@$what $field);)* };
     (@geometry $field:tt) => { $crate::as_inside!(@fn $field, geometry(&self) -> &$crate::Geometry); };
@@ -79,6 +79,7 @@ macro_rules! as_inside {
         $crate::as_inside!(@fn $field, set_slc(&mut self, block: $crate::BlockId, slc: bool) -> ());
     };
     (@is_slc $field:tt) => { $crate::as_inside!(@fn $field, is_slc(&self, block: $crate::BlockId) -> bool); };
+    (@raw $field:tt) => { $crate::as_inside!(@fn $field, raw(&mut self, at: $crate::Ppa, command: $crate::Raw) -> ()); };
     (@ctx $field:tt) => { $crate::as_inside!(@fn $field, ctx(&mut self) -> &mut $crate::Ctx); };
     (@try $field:tt, $name:ident($this:ident $($args:tt)*) -> $out:ty) => {
         $crate::as_inside!(@fn $field, $name(&mut $this $($args)*) -> ::core::result::Result<$out, $crate::NandError>);

@@ -3,6 +3,7 @@
 mod bench;
 mod disk;
 mod errors;
+mod firmware;
 mod job;
 mod policies;
 mod traces;
@@ -128,7 +129,9 @@ fn toml_to_json(py: Python<'_>, text: &str, source: &str) -> PyResult<String> {
 fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add_to(py, module)?;
     policies::host();
+    firmware::host();
     module.add_function(wrap_pyfunction!(policies::allow_policy, module)?)?;
+    module.add_function(wrap_pyfunction!(firmware::allow_firmware, module)?)?;
     module.add_function(wrap_pyfunction!(policies::policy_call, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(byte_count, module)?)?;

@@ -91,11 +91,16 @@ pub(crate) fn host() {
 }
 
 fn check(own: Own) -> Result<(), String> {
+    check_name(own.name(), "is a policy in Python, which runs in experiments only")
+}
+
+/// Asks about a name; `alone` is the reason against it where nobody can be asked.
+pub(crate) fn check_name(name: &str, alone: &str) -> Result<(), String> {
     PERMIT.with_borrow(|permit| match permit {
-        Permit::Nobody => Err("is a policy in Python, which runs in experiments only".to_owned()),
+        Permit::Nobody => Err(alone.to_owned()),
         Permit::Before => Ok(()),
         Permit::Asked(permit) => Python::attach(|py| {
-            let answer = permit.call1(py, (own.name(),)).and_then(|answer| answer.extract::<Option<String>>(py));
+            let answer = permit.call1(py, (name,)).and_then(|answer| answer.extract::<Option<String>>(py));
             match answer {
                 Ok(None) => Ok(()),
                 Ok(Some(why)) => Err(why),

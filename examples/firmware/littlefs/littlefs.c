@@ -3,8 +3,8 @@
  * Source: littlefs, https://github.com/littlefs-project/littlefs. The crate littlefs2-sys 0.3.2 carries littlefs
  * v2.9.3 in its folder littlefs. With L this folder:
  *
- *   cc -shared -fPIC -O1 -DLFS_NO_DEBUG -DLFS_NO_WARN -DLFS_NO_ERROR $(nandlab firmware --cflags) -I$L \
- *     -o littlefs.so examples/firmware/littlefs/littlefs.c $L/lfs.c $L/lfs_util.c
+ *   cc -shared -fPIC -O2 -DLFS_NO_DEBUG -DLFS_NO_WARN -DLFS_NO_ERROR $(nandlab firmware --cflags) -I$L \
+ *     -o littlefs.so examples/firmware/littlefs/littlefs.c examples/firmware/littlefs/crc.c $L/lfs.c
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -163,9 +163,11 @@ static int collect(void)
 static int toy_write(void *firmware, uint32_t sector, const void *from)
 {
     (void)firmware;
+    nl_cause(toy.device, NL_CAUSE_GC);
     while (free_blocks() < RESERVE)
         if (collect() != 0)
             return -1;
+    nl_cause(toy.device, NL_CAUSE_HOST);
     return append(sector, from);
 }
 

@@ -61,6 +61,8 @@ class Candidate:
 def candidates(wish: Wish) -> list[Candidate]:
     """Every listed file system except a real directory; block-device file systems over every FTL.
 
+    Firmware in C is among them if `sets` name its path.
+
     Raises:
         ConfigError: No candidate could have this flash, device or workload.
 
@@ -69,9 +71,9 @@ def candidates(wish: Wish) -> list[Candidate]:
     found: list[Candidate] = []
     used: set[str] = set()
     for fs in lists()["file_systems"]:
-        if fs["over"] == "directory":
+        if fs["over"] == "directory" or not _is_there(wish, "fs", fs):
             continue
-        ftls = _ftls() if fs["over"] == "device" else [None]
+        ftls = _ftls(wish) if fs["over"] == "device" else [None]
         for ftl in ftls:
             own = {"nvram": FRAM} if "nvram" in fs["options"]["properties"] else {}
             tree = {**base, "fs": {fs["name"]: own}}
@@ -90,9 +92,15 @@ def candidates(wish: Wish) -> list[Candidate]:
     return found
 
 
-def _ftls() -> list[dict]:
+def _ftls(wish: Wish) -> list[dict]:
     """The FTLs that take writes anywhere, as a file system needs."""
-    return [ftl for ftl in lists()["ftls"] if not ftl.get("has_zones")]
+    return [ftl for ftl in lists()["ftls"] if not ftl.get("has_zones") and _is_there(wish, "ftl", ftl)]
+
+
+def _is_there(wish: Wish, table: str, entry: Mapping[str, Any]) -> bool:
+    """Whether the code of an entry is ours, or the user names it."""
+    path = f"{table}.{entry['name']}.path"
+    return not entry.get("is_elsewhere") or any(key == path for key, _ in wish.sets)
 
 
 def _no_table(wish: Wish, key: str) -> str:

@@ -161,8 +161,9 @@ policies_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_allow,
-    help='Let policies in Python run that the experiment names, as in victim = { python = "mine:Victim" }. '
-    "Without it such an experiment is refused: a file runs no code by itself.",
+    help="Let code run that the experiment names: policies in Python, as in victim = { python = "
+    '"mine:Victim" }, and firmware in C, as in [ftl.firmware]. Without it such an experiment is refused: a '
+    "file runs no code by itself.",
 )
 
 

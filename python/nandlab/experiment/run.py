@@ -117,7 +117,7 @@ def unless_it_failed(result: Result) -> Result:
     """The result; raises as `Run.result` if the run cannot go on."""
     stopped = result.stopped
     if stopped is not None and stopped.why != "cancelled":
-        failed = stopped.why in ("unreadable", "fs_failed")
+        failed = stopped.why in ("unreadable", "fs_failed", "firmware_failed")
         error = _native.NandlabError if failed else _native.DeviceFull
         raised = error(stopped.message)
         raised.result = result

@@ -33,10 +33,13 @@ class Stopped(View):
 
     "cancelled": by the caller; "worn_out": too few good blocks; "index_full": no page is left for the index;
     "fs_full": the file system has no room; "unreadable": the index or the file system lost a page to
-    bit errors; "fs_failed": this machine refused an operation in the directory of `fs.posix`.
+    bit errors; "fs_failed": this machine refused an operation in the directory of `fs.posix`;
+    "firmware_failed": a firmware in C failed, broke a rule of the chip or read wrong bytes.
     """
 
-    why: Literal["cancelled", "worn_out", "index_full", "fs_full", "unreadable", "fs_failed"]
+    why: Literal[
+        "cancelled", "worn_out", "index_full", "fs_full", "unreadable", "fs_failed", "firmware_failed"
+    ]
     message: str
 
 

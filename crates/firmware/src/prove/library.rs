@@ -3,49 +3,55 @@
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::path::Path;
 
+/// A firmware's mount.
+pub(crate) type Mount = unsafe extern "C" fn(*mut crate::table::Device, *mut c_char, usize) -> *mut c_void;
+
+/// A firmware's words for its last failure.
+pub(crate) type Why = unsafe extern "C" fn(*mut c_void) -> *const c_char;
+
 /// `nl_block_firmware`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BlockTable {
-    pub(super) size: u32,
-    pub(super) reserved: u32,
-    pub(super) name: *const c_char,
-    pub(super) mount: Option<unsafe extern "C" fn(*mut crate::table::Device, *mut c_char, usize) -> *mut c_void>,
-    pub(super) unmount: Option<unsafe extern "C" fn(*mut c_void)>,
-    pub(super) sectors: Option<unsafe extern "C" fn(*mut c_void) -> u32>,
-    pub(super) sector_bytes: Option<unsafe extern "C" fn(*mut c_void) -> u32>,
-    pub(super) read: Option<unsafe extern "C" fn(*mut c_void, u32, *mut c_void) -> c_int>,
-    pub(super) write: Option<unsafe extern "C" fn(*mut c_void, u32, *const c_void) -> c_int>,
-    pub(super) trim: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
-    pub(super) sync: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
-    pub(super) ram: Option<unsafe extern "C" fn(*mut c_void) -> u64>,
-    pub(super) why: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
+pub(crate) struct BlockTable {
+    pub(crate) size: u32,
+    pub(crate) reserved: u32,
+    pub(crate) name: *const c_char,
+    pub(crate) mount: Option<Mount>,
+    pub(crate) unmount: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub(crate) sectors: Option<unsafe extern "C" fn(*mut c_void) -> u32>,
+    pub(crate) sector_bytes: Option<unsafe extern "C" fn(*mut c_void) -> u32>,
+    pub(crate) read: Option<unsafe extern "C" fn(*mut c_void, u32, *mut c_void) -> c_int>,
+    pub(crate) write: Option<unsafe extern "C" fn(*mut c_void, u32, *const c_void) -> c_int>,
+    pub(crate) trim: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
+    pub(crate) sync: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    pub(crate) ram: Option<unsafe extern "C" fn(*mut c_void) -> u64>,
+    pub(crate) why: Option<Why>,
 }
 
 /// Called by a firmware for each name in a folder.
-pub(super) type Each = unsafe extern "C" fn(*mut c_void, *const c_char, c_int);
+pub(crate) type Each = unsafe extern "C" fn(*mut c_void, *const c_char, c_int);
 
 /// `nl_file_firmware`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FileTable {
-    pub(super) size: u32,
-    pub(super) atomic: u32,
-    pub(super) name: *const c_char,
-    pub(super) mount: Option<unsafe extern "C" fn(*mut crate::table::Device, *mut c_char, usize) -> *mut c_void>,
-    pub(super) unmount: Option<unsafe extern "C" fn(*mut c_void)>,
-    pub(super) open: Option<unsafe extern "C" fn(*mut c_void, *const c_char, c_int) -> *mut c_void>,
-    pub(super) read: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *mut c_void, u32) -> i64>,
-    pub(super) write: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *const c_void, u32) -> c_int>,
-    pub(super) truncate: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64) -> c_int>,
-    pub(super) sync: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int>,
-    pub(super) close: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int>,
-    pub(super) rename: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> c_int>,
-    pub(super) remove: Option<unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int>,
-    pub(super) mkdir: Option<unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int>,
-    pub(super) list: Option<unsafe extern "C" fn(*mut c_void, *const c_char, Each, *mut c_void) -> c_int>,
-    pub(super) ram: Option<unsafe extern "C" fn(*mut c_void) -> u64>,
-    pub(super) why: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
+pub(crate) struct FileTable {
+    pub(crate) size: u32,
+    pub(crate) atomic: u32,
+    pub(crate) name: *const c_char,
+    pub(crate) mount: Option<Mount>,
+    pub(crate) unmount: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub(crate) open: Option<unsafe extern "C" fn(*mut c_void, *const c_char, c_int) -> *mut c_void>,
+    pub(crate) read: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *mut c_void, u32) -> i64>,
+    pub(crate) write: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *const c_void, u32) -> c_int>,
+    pub(crate) truncate: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64) -> c_int>,
+    pub(crate) sync: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int>,
+    pub(crate) close: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int>,
+    pub(crate) rename: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> c_int>,
+    pub(crate) remove: Option<unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int>,
+    pub(crate) mkdir: Option<unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int>,
+    pub(crate) list: Option<unsafe extern "C" fn(*mut c_void, *const c_char, Each, *mut c_void) -> c_int>,
+    pub(crate) ram: Option<unsafe extern "C" fn(*mut c_void) -> u64>,
+    pub(crate) why: Option<Why>,
 }
 
 /// A shared object's table.
@@ -73,10 +79,10 @@ impl Library {
     /// The loader's sentence, or the object's missing part.
     pub(super) fn load(calls: Option<&Path>, firmware: &Path) -> Result<Self, String> {
         if let Some(calls) = calls {
-            open(calls)?;
+            open(calls, libc::RTLD_GLOBAL)?;
         }
         let file = firmware.canonicalize().map_err(|error| format!("{}: {error}", firmware.display()))?;
-        let handle = open(&file)?;
+        let handle = open(&file, libc::RTLD_GLOBAL)?;
         // SAFETY: the handle is open; a table names its size first.
         let (block, file_table) =
             unsafe { (table_of::<BlockTable>(handle, c"nl_block")?, table_of::<FileTable>(handle, c"nl_file")?) };
@@ -110,9 +116,9 @@ impl Library {
 }
 
 /// A table's fields, and whether they are given.
-type Required = Vec<(&'static str, bool)>;
+pub(crate) type Required = Vec<(&'static str, bool)>;
 
-fn required_of_block(table: &BlockTable) -> Required {
+pub(crate) fn required_of_block(table: &BlockTable) -> Required {
     vec![
         ("name", !table.name.is_null()),
         ("mount", table.mount.is_some()),
@@ -123,7 +129,7 @@ fn required_of_block(table: &BlockTable) -> Required {
     ]
 }
 
-fn required_of_file(table: &FileTable) -> Required {
+pub(crate) fn required_of_file(table: &FileTable) -> Required {
     vec![
         ("name", !table.name.is_null()),
         ("mount", table.mount.is_some()),
@@ -140,7 +146,7 @@ fn required_of_file(table: &FileTable) -> Required {
 }
 
 /// The table under a name, if the object has it; its first field is its size.
-unsafe fn table_of<T: Copy>(handle: *mut c_void, name: &CStr) -> Result<Option<T>, String> {
+pub(crate) unsafe fn table_of<T: Copy>(handle: *mut c_void, name: &CStr) -> Result<Option<T>, String> {
     let symbol = libc::dlsym(handle, name.as_ptr());
     if symbol.is_null() {
         return Ok(None);
@@ -153,11 +159,11 @@ unsafe fn table_of<T: Copy>(handle: *mut c_void, name: &CStr) -> Result<Option<T
     Ok(Some(*symbol.cast()))
 }
 
-fn open(path: &Path) -> Result<*mut c_void, String> {
+pub(crate) fn open(path: &Path, scope: c_int) -> Result<*mut c_void, String> {
     let name = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|error| error.to_string())?;
     // SAFETY: a path for the loader; the object's constructors run, as its user asked.
     unsafe {
-        let handle = libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL);
+        let handle = libc::dlopen(name.as_ptr(), libc::RTLD_NOW | scope);
         if handle.is_null() {
             return Err(CStr::from_ptr(libc::dlerror()).to_string_lossy().into_owned());
         }

@@ -200,6 +200,10 @@ static void rules(void)
     REFUSED(dense, nl_is_erased(dense, 128), "check of page 128");
     CHECK(nl_program(ascending, 3, page, spare) == NL_OK);
     REFUSED(ascending, nl_program(ascending, 2, page, spare), "pages of block 0 below page 4 are spent");
+    CHECK(nl_cause(dense, NL_CAUSE_GC) == NL_CAUSE_FIRMWARE && nl_cause(dense, NL_CAUSE_HOST) == NL_CAUSE_GC);
+    REFUSED(dense, nl_cause(dense, -1), "causes are 0 to 9");
+    REFUSED(dense, nl_cause(dense, NL_CAUSE_CHECKPOINT + 1), "causes are 0 to 9");
+    CHECK(nl_options(dense)[0] == '\0');
     nl_close(dense);
     nl_close(ascending);
 }

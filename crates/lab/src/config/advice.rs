@@ -6,6 +6,7 @@ use super::footprint::has_room;
 use super::over_provisioning;
 use super::sizing::{most_pages, sizes, Sizing};
 use super::Experiment;
+use nandlab_ftl::FtlConfig;
 use nandlab_nand::{Geometry, Rules, SECTOR_BYTES};
 use nandlab_workload::{ByteCount, Kind, Setting, WorkloadError};
 
@@ -52,6 +53,10 @@ impl<'a> Advice<'a> {
     /// The advice, such as `set device.over_provisioning = 0.2, or device.capacity = "64 MiB"`; there may be
     /// none.
     pub(crate) fn sentence(&self) -> Option<String> {
+        // A search would load the firmware once for each size that it tries.
+        if self.experiment.ftl.as_ref().is_some_and(FtlConfig::is_elsewhere) {
+            return None;
+        }
         if let Some(option) = self.option() {
             return Some(format!("set {option}"));
         }

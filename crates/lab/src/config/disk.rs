@@ -75,6 +75,13 @@ impl Experiment {
 }
 
 fn refuse_what_a_disk_is_not(tree: &Tree) -> Result<(), ConfigError> {
+    for table in ["ftl", "fs"] {
+        if tree.root.get(table).and_then(|table| table.get("firmware")).is_some() {
+            let key = format!("{table}.firmware");
+            let message = format!("{key} does not go with a disk: its chip is in memory, and no image keeps it");
+            return Err(tree.error(&key, Part::Key, message));
+        }
+    }
     if tree.root.get("index").is_some_and(|table| !table.is_null()) {
         let message = "[index] does not go with a disk: programs bring their own; leave it out".to_owned();
         return Err(tree.error("index", Part::Key, message));

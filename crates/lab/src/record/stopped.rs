@@ -25,6 +25,8 @@ pub enum StopReason {
     FsFull,
     /// Bit errors lost a page of the index or the file system.
     Unreadable,
+    /// A firmware in C refused a call, broke a rule of its chip or read wrong bytes.
+    FirmwareFailed,
     /// This machine's system refused an operation in a real directory.
     FsFailed,
 }

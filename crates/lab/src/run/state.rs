@@ -20,6 +20,7 @@ use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use flate2::{Compression, Crc};
 use nandlab_block::{HostClock, Op, Request};
+use nandlab_ftl::FtlConfig;
 use nandlab_nand::backed::open_regular;
 use nandlab_nand::{Counting, Nand as _, Rules, Shape};
 use saving::Saving;
@@ -328,6 +329,8 @@ fn rules_in_full(rules: &Rules) -> Value {
 fn check_device(experiment: &Experiment, what: &str, option: &str) -> Result<(), LabError> {
     let why = if experiment.ftl.is_none() {
         "a state is of a device with an FTL"
+    } else if experiment.ftl.as_ref().is_some_and(FtlConfig::is_elsewhere) {
+        "it holds nothing of a firmware's own chip"
     } else if experiment.device.model == Model::Bytes {
         "it holds no bytes; choose device.model = \"timed\" or \"counting\""
     } else if experiment.device.faults.is_some() {

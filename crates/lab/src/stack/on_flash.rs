@@ -58,6 +58,9 @@ impl<N: Nand + Chip + Send + 'static> Files for OnFlash<N> {
     }
 
     fn remount(&mut self) -> Result<(), FsError> {
+        if let Some(mounted) = self.fs_mut().mount_again() {
+            return mounted;
+        }
         let (nand, nvram) = self.fs.take().expect("nothing is asked after a mount that failed").into_devices();
         self.fs = Some(self.config.mount(nand, nvram)?);
         Ok(())

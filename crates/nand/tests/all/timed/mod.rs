@@ -9,6 +9,7 @@ mod failures;
 mod late_stalls;
 mod partial;
 mod random;
+mod raw;
 mod replay;
 mod slc;
 mod stalls;

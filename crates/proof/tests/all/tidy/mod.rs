@@ -43,8 +43,8 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
         &["nand", "block", "ftl", "buffer", "fs", "workload", "lab"],
         &["fuser", "rustix", "serde_json", "thiserror"],
     ),
-    ("firmware", &["nand"], &["libc", "serde", "serde_json"]),
-    ("py", &["lab", "serve"], &["pyo3", "serde_json"]),
+    ("firmware", &["nand", "block"], &["libc", "serde", "serde_json"]),
+    ("py", &["lab", "serve", "block", "firmware"], &["pyo3", "serde_json"]),
 ];
 
 #[test]
