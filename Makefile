@@ -50,11 +50,13 @@ wheel: $(VENV)/.release
 	$(BIN)/python release/try_wheel.py "$$($(BIN)/python release/wheel.py find)"
 
 test: build $(VENV)/.dev
-	$(COLD) cargo test --workspace --exclude nandlab-py
-	@# Two at once, which share the files of tests. Each has its own temporary folder: they would clean up each other's.
-	share=$$(mktemp -d); $(BIN)/python -m pytest -q --share=$$share --basetemp=$$share/first & \
-		$(BIN)/python -m pytest -q --share=$$share --basetemp=$$share/second; second=$$?; wait $$!; first=$$?; \
-		rm -rf $$share; exit $$((first + second))
+	@# pytest runs beside cargo, whose compiler and tests leave a processor idle now and then; a second pytest helps from the
+	@# end of cargo on. They share the files of tests. Each has its own temporary folder: they would clean up each other's.
+	share=$$(mktemp -d); pytest="$(BIN)/python -m pytest -q --share=$$share"; \
+		$$pytest --basetemp=$$share/first >$$share/first.txt 2>&1 & first=$$!; \
+		$(COLD) cargo test --workspace --exclude nandlab-py; rust=$$?; \
+		$$pytest --basetemp=$$share/second; second=$$?; wait $$first; first=$$?; \
+		cat $$share/first.txt; rm -rf $$share; exit $$((rust + first + second))
 
 build: extension $(VENV)/.firmware
 

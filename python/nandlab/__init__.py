@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from nandlab.choosing import Advice, Wish, choose
     from nandlab.comparing import Comparison, compare
     from nandlab.experiment import Experiment, Run
-    from nandlab.experiment.config import Device, Host, Memory, Precondition
     from nandlab.experiment.result import Result
+    from nandlab.experiment.tables import Device, Host, Memory, Precondition
     from nandlab.explaining import Explanation, explain
     from nandlab.listing import lists
     from nandlab.searching import Search, search
@@ -85,10 +85,10 @@ _HOME = {
     "PolicyError": "_native",
     "PowerLost": "_native",
     "TraceError": "_native",
-    "Device": "experiment.config",
-    "Host": "experiment.config",
-    "Memory": "experiment.config",
-    "Precondition": "experiment.config",
+    "Device": "experiment.tables",
+    "Host": "experiment.tables",
+    "Memory": "experiment.tables",
+    "Precondition": "experiment.tables",
     "Experiment": "experiment",
     "Run": "experiment",
     "Result": "experiment.result",

@@ -29,7 +29,7 @@ from nandlab.writing.toml_text import toml_value
 
 if TYPE_CHECKING:
     from nandlab.experiment.result import Result
-    from nandlab.record.tenants import Tenant
+    from nandlab.record.made import Tenant
     from nandlab.running.batch import Outcome
 
 KEY = "workload.tenants.alone"

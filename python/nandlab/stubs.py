@@ -1,4 +1,4 @@
-"""Writes the type stubs for `nandlab.ftl` and its like from the compiled module's lists.
+"""Writes the stubs for `nandlab.ftl` and its like, and the tables of an experiment, from the module's lists.
 
 The build runs `python -m nandlab.stubs`, so that an editor knows a new FTL's options.
 """
@@ -47,8 +47,69 @@ def _function(entry: dict[str, Any]) -> str:
     return f"{head} -> Choice:\n{quoted}\n"
 
 
+TABLES = '''"""The tables of an experiment, made by `python -m nandlab.stubs`; not by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from nandlab.experiment.given import Given
+'''
+
+EXAMPLES = {
+    "device": (
+        'capacity="128 MiB", over_provisioning=0.07',
+        "{'capacity': '128 MiB', 'over_provisioning': 0.07}",
+    ),
+    "host": ("queue_depth=32", "{'queue_depth': 32}"),
+    "precondition": (
+        'fill="sequential", overwrites=1.0',
+        "{'fill': 'sequential', 'overwrites': 1.0}",
+    ),
+    "memory": ('nvram={"profile": "wap-cell-pcm"}', "{'nvram': {'profile': 'wap-cell-pcm'}}"),
+}
+
+
+def tables(entries: list[dict[str, Any]]) -> str:
+    """The module with a class for each table."""
+    return TABLES + "".join(f"\n\n{_table(entry)}" for entry in entries)
+
+
+def _table(entry: dict[str, Any]) -> str:
+    options = option_table(entry["options"])
+    name, (given, shown) = entry["name"].capitalize(), EXAMPLES[entry["name"]]
+    told = [
+        textwrap.fill(f"{option}: {spec['doc']}", 110, initial_indent=" " * 8, subsequent_indent=" " * 12)
+        for option, spec in options.items()
+    ]
+    kept = [f"    {option}: {_quoted(optional(spec['type']))} = None" for option, spec in options.items()]
+    lines = [
+        "@dataclass(frozen=True, kw_only=True)",
+        f"class {name}(Given):",
+        f'    """{entry["summary"]}',
+        "",
+        "    Args:",
+        *told,
+        "",
+        f"    >>> {name}({given}).to_dict()",
+        f"    {shown}",
+        "",
+        '    """',
+        "",
+        *kept,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(annotation: str) -> str:
+    """An annotation with the quotes that ruff writes."""
+    return annotation.replace("'", '"')
+
+
 def write(folder: Path) -> None:
-    """Writes a stub file for each list into `folder`; leaves one alone that is as it should be."""
+    """Writes a stub file for each list, and the tables; leaves a file alone that is as it should be."""
     kinds = {
         "ftl": "ftls",
         "buffer": "buffers",
@@ -56,8 +117,9 @@ def write(folder: Path) -> None:
         "index": "indexes",
         "workload": "workloads",
     }
-    for name, kind in kinds.items():
-        path, text = folder / f"{name}.pyi", stub(lists()[kind])
+    files = {folder / f"{name}.pyi": stub(lists()[kind]) for name, kind in kinds.items()}
+    files[folder / "experiment" / "tables.py"] = tables(lists()["tables"])
+    for path, text in files.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 

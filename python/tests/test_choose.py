@@ -110,7 +110,7 @@ def test_options_apply_to_those_that_have_them(nandlab_command):
         (("--flash", "1M", "--workload", "fone"), "did you mean phone"),
         (("--flash", "1M", "--workload", "zipf"), "there is no workload of files 'zipf'"),
         (("--flash", "1000", "--workload", "phone"), "is no number of blocks of 16 KiB"),
-        (("--flash", "1 stone", "--workload", "phone"), "is no size such as"),
+        (("--flash", "1 stone", "--workload", "phone"), "is no unit of bytes"),
         (("--flash", "1M", "--workload", "phone", "--daily", "0"), "at least 1 byte a day"),
         (("--flash", "1M", "--workload", "phone", "--device", "k9"), "there is no device 'k9'"),
         (

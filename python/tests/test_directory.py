@@ -11,7 +11,7 @@ import pytest
 from conftest import without_privilege
 
 import nandlab
-from nandlab.record.speed import SpeedPhases
+from nandlab.record.made import SpeedPhases
 
 TOML = """
 [workload.postmark]

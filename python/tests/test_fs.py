@@ -6,7 +6,7 @@ import re
 import pytest
 
 import nandlab
-from nandlab.record.record import FsFigures
+from nandlab.record.made import FsFigures
 
 TOML = """
 [workload.postmark]
@@ -88,7 +88,7 @@ def test_lists_have_file_systems_and_say_what_workloads_ask(nandlab_command):
         (
             "[workload.phone]\n[ftl.page]\n",
             "line 1",
-            "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.posix], or choose",
+            "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.firmware] or [fs.posix], or choose",
         ),
         ("[workload.uniform]\n[fs.fat]\n[ftl.page]\n", "line 2", "leave [fs.fat] out, or choose"),
         ("[workload.phone]\n[fs.fatt]\n[ftl.page]\n", "line 2", "fat"),

@@ -9,7 +9,7 @@ from conftest import write
 from test_stopping import interrupted
 
 import nandlab
-from nandlab.record.record import IndexFigures
+from nandlab.record.made import IndexFigures
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 

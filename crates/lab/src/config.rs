@@ -61,7 +61,7 @@ use std::path::{Path, PathBuf};
 use tree::{KeyError, Part, Tree};
 
 /// The tables that every experiment has, written or not: name, one line, and the schema of the options.
-pub(crate) fn tables() -> [(&'static str, &'static str, schemars::Schema); 3] {
+pub(crate) fn tables() -> [(&'static str, &'static str, schemars::Schema); 4] {
     [
         ("host", "How the host's requests arrive.", schemars::schema_for!(Host)),
         ("precondition", "What is written before the measurement.", schemars::schema_for!(Precondition)),
@@ -70,6 +70,7 @@ pub(crate) fn tables() -> [(&'static str, &'static str, schemars::Schema); 3] {
             "The flash: a profile, what differs from it, and the size.",
             schemars::schema_for!(device::DeviceTable),
         ),
+        ("memory", "What the memories of a write buffer cost.", schemars::schema_for!(memory::MemoryTable)),
     ]
 }
 

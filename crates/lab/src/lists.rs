@@ -31,7 +31,8 @@ pub struct Lists {
     pub memories: Vec<MemoryChoice>,
     /// Victim policies.
     pub victims: Vec<Choice>,
-    /// The tables of an experiment that every run has: the host, what is written before the measurement, the device.
+    /// The tables of an experiment that every run has: the host, what is written before the measurement, the device, and
+    /// what a buffer's memories cost.
     pub tables: Vec<Choice>,
 }
 

@@ -72,7 +72,7 @@ pub struct Record {
     pub version: &'static str,
     /// Seed for everything random.
     pub seed: u64,
-    /// The experiment with every default explicit.
+    /// The experiment with every default explicit; it can be run again as it is.
     pub experiment: Experiment,
     /// Whether the run was stopped before its end; if so, all counts end there.
     pub partial: bool,
@@ -84,7 +84,8 @@ pub struct Record {
     pub flash: FlashCounts,
     /// Summed data-sheet times of all operations, us; with one die and a queue depth of 1, also their elapsed time.
     pub busy_us: f64,
-    /// Programs beside another plane's, without array time of their own; `busy_us` includes their full time.
+    /// Programs without array time of their own, because another plane of the die programmed at the same time
+    /// (`plane_overlap = "multi_plane"`); `busy_us` includes their full time.
     pub joined_programs: u64,
     /// Reads that overtook an erase or a program on their die, by suspending it or by going first.
     pub reads_ahead: u64,
@@ -94,7 +95,8 @@ pub struct Record {
     pub path: Option<PathRecord>,
     /// How busy dies and channels were, what requests waited for, and which part limits the run; null without time.
     pub parts: Option<PartsRecord>,
-    /// Write amplification: programs x sectors per page / sectors written by the host; null without a write.
+    /// Write amplification: `flash.programs` x sectors per page / `host.written_sectors`; null without a write or a
+    /// device.
     pub waf: Option<f64>,
     /// Log-block merges.
     pub merges: Merges,
@@ -114,7 +116,7 @@ pub struct Record {
     pub map: Option<MapCounts>,
     /// Blocks with one bit per cell; null if there are none.
     pub slc: Option<SlcRecord>,
-    /// Operations by origin and cause; sums to `flash`.
+    /// Operations by origin (who wrote the page) and cause (why the flash was asked); columns sum to `flash`.
     pub matrix: Vec<MatrixRow>,
     /// Buffer activity; null without one.
     pub buffer: Option<BufferRecord>,
@@ -124,19 +126,20 @@ pub struct Record {
     pub fs: Option<FsRecord>,
     /// A file system's NVRAM; null without.
     pub nvram: Option<FsNvramRecord>,
-    /// Preconditioning cost; null if there was none.
+    /// Cost of the part before the measurement; null if there was none. No other figure but `wear` includes it. A state
+    /// brings the cost of its own preparation.
     pub precondition: Option<PreconditionRecord>,
     /// Cost to open the device.
     pub mount: MountRecord,
-    /// Cost to open it again after the run, with a file system; null without a file system, under a buffer, and
-    /// after a run unable to go on.
+    /// Cost to mount a file system once more after the last unmount, and the FTL below it; in no other figure. Null
+    /// without a file system, under a buffer, and after a run unable to go on.
     pub remount: Option<MountRecord>,
     /// Simulated time of the host from the workload's start to the answer to its last request, us; null without time.
     pub time_us: Option<f64>,
-    /// How long flash was still busy after that, us; null without time. Records without this key are older: their
-    /// `time_us` ends with the last flash operation.
+    /// How long flash was still busy after that, us; null without time.
     pub drain_us: Option<f64>,
-    /// Mean number of requests under way in `time_us`; null without time, and where the requests took none.
+    /// Mean number of requests under way in `time_us`: rate times mean latency gives the same (Little's law). Null
+    /// without time, and where the requests took none.
     pub in_flight: Option<f64>,
     /// Request latencies, us; null without time.
     pub latency_us: Option<Latencies>,
@@ -176,17 +179,19 @@ pub struct Record {
     pub reliability: Option<ReliabilityRecord>,
     /// Estimates for the whole workload from windows; null without `host.sample`.
     pub sample: Option<SampledRecord>,
-    /// Time series; at most 200 samples.
+    /// Time series from the workload's start; at most 200 samples.
     pub series: Vec<Sample>,
     /// The device.
     pub device: DeviceRecord,
     /// Simulation speed; not a result.
     pub speed: Speed,
-    /// Sentences about rounded or ignored inputs.
+    /// Sentences: inputs that were rounded or had no effect, a device that fell behind recorded arrivals, a trace that
+    /// erased nothing on a new device, reads of pages never written.
     pub notices: Vec<String>,
 }
 
-/// Requests of the host. A failed request counts, but its sectors do not.
+/// Requests of the host. A failed request counts, but its sectors do not. A file system on bare flash and a real
+/// directory make no requests: there these are the workload's reads, writes and syncs, in sectors of their files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounts {
     /// All requests.
@@ -269,7 +274,7 @@ impl FlashCounts {
 pub struct Merges {
     /// Switch merges: a log block became the data block unchanged.
     pub switch: u64,
-    /// Partial merges: copies completed the log block.
+    /// Partial merges: copies of other pages completed the log block.
     pub partial: u64,
     /// Full merges: a new data block was gathered.
     pub full: u64,
@@ -315,13 +320,15 @@ pub struct MapCounts {
     pub misses: u64,
     /// Entries or units evicted after a change.
     pub dirty_evictions: u64,
-    /// Host page reads after a read of their map page from flash.
+    /// Host reads of a page that had to read its map page from flash first, or with LeaFTL a wrong page. A request of
+    /// several pages counts each.
     pub double_reads: u64,
     /// Victim blocks with map pages, included in `gc.runs`.
     pub gc_runs: u64,
     /// Map pages moved by these collections.
     pub gc_copies: u64,
-    /// Logical pages with scattered sectors, put together by garbage collection.
+    /// Logical pages with scattered sectors, put together by collection in `ftl.hybrid_map`, by collection and log
+    /// merges in `ftl.sector_log`.
     pub folded_pages: u64,
 }
 
@@ -352,7 +359,8 @@ pub struct MatrixRow {
     pub programs: u64,
     /// Copies.
     pub copies: u64,
-    /// Block erases; origins share one in proportion to their invalid pages in the block.
+    /// Block erases. Origins share an erase in proportion to their invalid pages in the block. It counts for the cause
+    /// that freed the block, even if it waits until the block is taken (`erase_when = "on_alloc"`).
     pub erases: f64,
     /// Spare-only reads.
     pub spare_reads: u64,
@@ -433,7 +441,7 @@ pub struct FsNvramRecord {
     pub used: NvramRecord,
 }
 
-/// Throughput in simulated time; MB are 1,000,000 bytes.
+/// Throughput in simulated time, over `time_us`, without requests that zones refused; MB are 1,000,000 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Throughput {
     /// Requests a second.

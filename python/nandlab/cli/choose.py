@@ -28,25 +28,26 @@ if TYPE_CHECKING:
 
 
 class Size(click.ParamType):
-    """Bytes, such as 32M, 64K or 32 MiB."""
+    """Bytes, such as 32M or 32 MiB, or 32 MB of 1,000,000."""
 
     name = "size"
 
     def convert(self, value: Any, _parameter: click.Parameter | None, _ctx: click.Context | None) -> int:  # noqa: ANN401
         """The bytes.
 
-        >>> Size().convert("32M", None, None), Size().convert("1.5 KiB", None, None)
-        (33554432, 1536)
+        >>> Size().convert("32M", None, None), Size().convert("8 MB", None, None)
+        (33554432, 8000000)
         """
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
-        if found is None:
-            raise click.BadParameter(f"{value!r} is no size such as 512, 64K, 32M or 1.5 MiB")
-        size = float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " ")
-        if not size.is_integer():
-            raise click.BadParameter(f"{value!r} is no whole number of bytes")
-        return int(size)
+        from nandlab.writing.sizes import byte_count
+
+        # A letter alone is a power of 1,024, as in mkfs and dd.
+        unit = re.fullmatch(r"([\d.]+)\s*([KMGT])", value.strip(), re.IGNORECASE)
+        try:
+            return byte_count(f"{unit[1]} {unit[2].upper()}iB" if unit else value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
 
 
 @click.command("choose")

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from nandlab.writing import units
 
 if TYPE_CHECKING:
-    from nandlab.record.fdp import Fdp, Handle
+    from nandlab.record.made import Fdp, Handle
     from nandlab.record.record import Record
 
 TITLES = ("handle", "pages written", "pages moved", "WAF", "units", "left unfilled")
 
 
 def used(result: Record) -> list[tuple[int, Handle]]:
-    """Number and figures of each handle with a page written or moved. Older records have no such key."""
-    found = getattr(result, "fdp", None)
+    """Number and figures of each handle with a page written or moved."""
+    found = result.fdp
     handles = enumerate([] if found is None else found.handles)
     return [(number, handle) for number, handle in handles if handle.host_pages or handle.moved_pages]
 
@@ -37,7 +37,7 @@ def table(result: Record) -> list[tuple[str, ...]]:
 
 def rows(result: Record) -> list[tuple[str, str, str]]:
     """Name, value and explanation for the reclaim units; empty without data placement."""
-    found = getattr(result, "fdp", None)
+    found = result.fdp
     if found is None:
         return []
     begun = sum(handle.units for handle in found.handles) + found.units_for_moved

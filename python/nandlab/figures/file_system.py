@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nandlab.record.record import FsFigures, FsPhase, Record
-from nandlab.record.speed import Speed
+from nandlab.record.made import FsFigures, FsPhase, Speed
+from nandlab.record.record import Record
 from nandlab.writing import units
 
 Row = tuple[str, str, str]

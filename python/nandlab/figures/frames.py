@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nandlab.record.record import Record
+from nandlab.record.record import Record, lives
 
 if TYPE_CHECKING:
     import polars
@@ -150,7 +150,7 @@ def lifetime(result: Record) -> polars.DataFrame:
     life = result.lifetime
     rows = [
         (until, *(bound for name in names for bound in getattr(each, name) or (None, None)))
-        for until, each in ([] if life is None else life.named())
+        for until, each in ([] if life is None else lives(life))
     ]
     columns = {f"{name}_{end}": float for name in names for end in ("low", "high")}
     return _frame(rows, until=str, **columns)
@@ -182,15 +182,14 @@ def longest_steps(result: Record) -> polars.DataFrame:
     Empty unless `host.explain_longest` asks for it.
     """
     longest = result.longest_request
-    # Older records have none.
-    steps = getattr(longest, "steps", None) or []
+    steps = [] if longest is None else longest.steps or []
     rows = [(step.part, step.cause, step.own, float(step.from_us), float(step.to_us)) for step in steps]
     return _frame(rows, part=str, cause=str, own=bool, from_us=float, to_us=float)
 
 
 def handles(result: Record) -> polars.DataFrame:
     """A row for each reclaim unit handle: `handle`, and the record's figures; empty without placement."""
-    found = getattr(result, "fdp", None)
+    found = result.fdp
     columns = {"host_pages": int, "moved_pages": int, "waf": float, "units": int, "unfilled_units": int}
     each = enumerate([] if found is None else found.handles)
     rows = [(number, *(getattr(handle, name) for name in columns)) for number, handle in each]
@@ -201,10 +200,7 @@ def tenants(result: Record) -> polars.DataFrame:
     """A row for each `tenant`: the record's figures, without percentiles; empty without tenants."""
     rates = ("share", "time_us", "requests_per_s", "mb_per_s", "wait_us", "mean_us")
     columns = {"requests": int, "bytes": int, **dict.fromkeys(rates, float)}
-    rows = [
-        (tenant.name, *(getattr(tenant, name) for name in columns))
-        for tenant in getattr(result, "tenants", None) or []
-    ]
+    rows = [(tenant.name, *(getattr(tenant, name) for name in columns)) for tenant in result.tenants or []]
     return _frame(rows, tenant=str, **columns)
 
 

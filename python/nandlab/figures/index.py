@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nandlab.record.index import IndexFigures, Lsm, PageKinds
+from nandlab.record.made import IndexFigures, Lsm, PageKinds
 from nandlab.writing import units
 
 Row = tuple[str, str, str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nandlab.record.latencies import LongestRequest
+from nandlab.record.made import LongestRequest
 from nandlab.writing import units
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nandlab.writing import units
 
 if TYPE_CHECKING:
-    from nandlab.record.parts import Parts, Units
+    from nandlab.record.made import Parts, Units
     from nandlab.record.record import Record
 
 PARTS = {
@@ -28,8 +28,8 @@ LONG_DRAIN = 0.01
 
 
 def parts_of(result: Record) -> Parts | None:
-    """The record's dies, channels and waits; None in older records."""
-    return getattr(result, "parts", None)
+    """The record's dies, channels and waits; None without time."""
+    return result.parts
 
 
 def name_of(result: Record, part: str) -> str:
@@ -76,7 +76,7 @@ def bottleneck(result: Record) -> str | None:
 def rows(result: Record) -> list[tuple[str, str, str]]:
     """A summary's lines: flash after the end, the limiting part, waits for buffer space."""
     found = []
-    drain_us = result.drain_us if result.ends_with == "answer" else None
+    drain_us = result.drain_us
     if drain_us and drain_us > LONG_DRAIN * (result.time_us or 0.0):
         words = "after the last answer to the host"
         found.append(("flash still busy", units.time_us(drain_us), words))
@@ -106,7 +106,7 @@ def _busiest(result: Record) -> list[tuple[str, str, str]]:
 
 
 def _waits(result: Record, part: str) -> str:
-    """How long a request waited for a part, or for the part in front; empty in older records."""
+    """How long a request waited for a part, or for the part in front; empty without time."""
     parts, waited = parts_of(result), limit(result)
     if parts is None:
         return ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nandlab.record.made import Recyclings
 from nandlab.record.record import Record
-from nandlab.record.recyclings import Recyclings
 from nandlab.writing import units
 
 

@@ -27,8 +27,8 @@ def _figures() -> tuple[tuple[str, str, Callable[[float], str]], ...]:
 
 
 def table(result: Record) -> list[tuple[str, ...]]:
-    """A row under `TITLES` for each estimate. Older records have no such key."""
-    found = getattr(result, "sample", None)
+    """A row under `TITLES` for each estimate."""
+    found = result.sample
     rows: list[tuple[str, ...]] = []
     for name, title, write in _figures():
         one = None if found is None else getattr(found, name)
@@ -39,7 +39,7 @@ def table(result: Record) -> list[tuple[str, ...]]:
 
 def rows(result: Record) -> list[tuple[str, str, str]]:
     """Name, value and explanation for what was simulated; empty without jumps."""
-    found = getattr(result, "sample", None)
+    found = result.sample
     if found is None:
         return []
     words = f"simulated, in {units.counted(found.windows, 'window')}; of {units.count(found.requests)}"

@@ -7,10 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from nandlab.figures import collectors, fdp, file_system, index, path, recyclings, sampled, wear, zones
 from nandlab.figures.longest import longest_words
 from nandlab.figures.table import Column
-from nandlab.record.buffer import BufferCounts
-from nandlab.record.cells import Reliability, SlcCounts
-from nandlab.record.latencies import Latencies, Latency
-from nandlab.record.record import Controller, Faults, Preconditioning, Record
+from nandlab.record.made import (
+    BufferCounts,
+    Controller,
+    Faults,
+    Latencies,
+    Latency,
+    Preconditioning,
+    Reliability,
+    SlcCounts,
+)
+from nandlab.record.record import Record, lives
 from nandlab.writing import units
 
 
@@ -137,7 +144,7 @@ def _years(result: Record) -> list[tuple[str, str, str]]:
         return []
     if life is None:
         return [("years", units.NO_VALUE, "no block was erased: the run is too short to say")]
-    told = [(until, between(each.years)) for until, each in life.named() if each.years is not None]
+    told = [(until, between(each.years)) for until, each in lives(life) if each.years is not None]
     if not told:
         return [("years", units.NO_VALUE, "the run is too short to say")]
     first, *others = told
@@ -155,7 +162,7 @@ def _recorded(latencies: Latencies | None, kind: str) -> Latency | None:
 def latency_table(result: Record) -> list[tuple[str, ...]]:
     """Latencies by request kind, a row under `LATENCY_TITLES` for each kind in the run.
 
-    The trace's recorded latencies stand below the simulated ones. Older records have no such keys.
+    The trace's recorded latencies stand below the simulated ones.
     """
     rows = []
     kinds = ("read", "write", "trim", "flush")
@@ -163,10 +170,10 @@ def latency_table(result: Record) -> list[tuple[str, ...]]:
     for kind in kinds:
         found += [
             (kind, latency_of(result, kind)),
-            (f"{kind}, recorded", _recorded(getattr(result, "recorded_latency_us", None), kind)),
+            (f"{kind}, recorded", _recorded(result.recorded_latency_us, kind)),
             (
                 f"{kind}, recorded, device alone",
-                _recorded(getattr(result, "recorded_service_us", None), kind),
+                _recorded(result.recorded_service_us, kind),
             ),
         ]
     if result.index is not None and result.index.latency_us is not None:
@@ -189,12 +196,11 @@ def _throughput(result: Record) -> str:
     rate = result.throughput
     if rate is None or not result.time_us:
         return "simulated"
-    end = "" if result.ends_with == "answer" else " to the last flash operation, as older versions count it"
     parts = [f"{units.short(rate.requests_per_s)} requests/s"]
     for words, number in (("read", rate.read_mb_per_s), ("written", rate.written_mb_per_s)):
         if number:
             parts.append(f"{units.short(number)} MB/s {words}")
-    return f"simulated{end}; {', '.join(parts)}"
+    return f"simulated; {', '.join(parts)}"
 
 
 def _read_parts(result: Record) -> str:

@@ -13,7 +13,7 @@ TITLES = ("tenant", "requests", "share", "requests/s", "MB/s", "mean latency", "
 
 
 def table(result: Record) -> list[tuple[str, ...]]:
-    """A row under `TITLES` for each tenant. Older records have no such key."""
+    """A row under `TITLES` for each tenant."""
     return [
         (
             tenant.name,
@@ -24,5 +24,5 @@ def table(result: Record) -> list[tuple[str, ...]]:
             units.time_us(tenant.mean_us),
             units.time_us(tenant.wait_us),
         )
-        for tenant in getattr(result, "tenants", None) or []
+        for tenant in result.tenants or []
     ]

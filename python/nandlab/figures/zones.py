@@ -21,11 +21,11 @@ CHANGES = {
 
 
 def rows(result: Record) -> list[tuple[str, str, str]]:
-    """Name, value and explanation; empty without a zoned drive. Older records have no such key."""
-    found = getattr(result, "zones", None)
+    """Name, value and explanation; empty without a zoned drive."""
+    found = result.zones
     if found is None:
         return []
-    counts = {name: getattr(found, name, 0) for name in CHANGES}
+    counts = {name: getattr(found, name) for name in CHANGES}
     parts = [f"{units.count(count)} {CHANGES[name][count > 1]}" for name, count in counts.items() if count]
     if found.filled_pages:
         parts.append(f"{units.counted(found.filled_pages, 'page')} filled")

@@ -147,7 +147,7 @@ def tail(result: Record) -> Picture | None:
     A trace's recorded latencies are drawn beside the simulated ones.
     """
     rows = []
-    recorded = getattr(result, "recorded_latency_histogram", None) or {}
+    recorded = result.recorded_latency_histogram or {}
     curves = [*(result.latency_histogram or {}).items()]
     curves += [(f"{kind}, recorded", histogram) for kind, histogram in recorded.items()]
     for kind, histogram in curves:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nandlab.figures import conclusions, fdp, summary, tenants
-from nandlab.record.record import Record
+from nandlab.record.record import Record, lives
 from nandlab.report import html, parts, pictures, theme
 from nandlab.writing import units
 
@@ -133,7 +133,7 @@ def _headline(result: Record) -> str:
 def _lifetime(result: Record) -> str:
     """A new device's life under the run's workload; empty if the run does not tell it."""
     life = result.lifetime
-    if life is None or not life.named():
+    if life is None or not lives(life):
         return ""
     # The host's, or those of a trace of days.
     daily = result.experiment["host"].get("daily") or (life.daily_bytes and units.size(life.daily_bytes))
@@ -148,7 +148,7 @@ def _lifetime(result: Record) -> str:
             units.NO_VALUE if each.time_s is None else summary.between(each.time_s, units.span_s),
             units.NO_VALUE if each.years is None else summary.between(each.years),
         ][: len(titles)]
-        for until, each in life.named()
+        for until, each in lives(life)
     ]
     note = f"Endurance: {life.endurance:,} P/E cycles. The time is at the pace of this run."
     if result.experiment["host"]["arrival"] == "closed" and result.time_us is not None:

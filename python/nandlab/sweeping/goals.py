@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 from nandlab._native import ConfigError
+from nandlab.record.made import Cell
 from nandlab.record.numbers import number
-from nandlab.record.record import Cell, Record
+from nandlab.record.record import Record
 from nandlab.record.view import View, hints
 
 DIRECTIONS = ("min", "max")

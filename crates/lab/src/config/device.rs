@@ -41,7 +41,7 @@ pub(crate) struct DeviceTable {
     capacity: Option<ByteCount>,
     /// Physical over exported size, minus 1, such as 0.07 or "7 %".
     #[serde(default, skip_serializing_if = "Option::is_none", with = "over_provisioning")]
-    #[schemars(with = "Option<f64>")]
+    #[schemars(schema_with = "over_provisioning::schema")]
     over_provisioning: Option<f64>,
     /// Blocks in a plane, instead of the profile's.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -43,7 +43,7 @@ impl schemars::JsonSchema for Fill {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let names = Self::NAMES.map(|(name, _)| name);
-        schemars::json_schema!({ "anyOf": [{ "type": "string", "enum": names }, { "type": "number" }] })
+        schemars::json_schema!({ "anyOf": [{ "type": "string", "enum": names }, { "type": "number" }, { "type": "string" }] })
     }
 }
 

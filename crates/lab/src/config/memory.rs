@@ -8,10 +8,11 @@ use crate::error::ConfigError;
 use crate::memories::{self, MemoryCosts, MemoryProfile};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// How long static power counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Powered {
     /// For the trace's duration: from the arrival of its first request to that of its last, as recorded. It does not depend
@@ -23,13 +24,19 @@ pub enum Powered {
 
 /// The `[memory]` table as written; in its sub-tables, `profile` names a profile, and the other keys override
 /// its values.
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MemoryTable {
+    /// The DRAM: `profile`, a bundled memory's name (`nandlab list memories`) or the path of a TOML file, and changes to it;
+    /// "wap-dram" without a profile.
     #[serde(default)]
+    #[schemars(with = "Option<BTreeMap<String, Value>>")]
     dram: Map<String, Value>,
+    /// The NVRAM likewise; "wap-stt-mram" without a profile.
     #[serde(default)]
+    #[schemars(with = "Option<BTreeMap<String, Value>>")]
     nvram: Map<String, Value>,
+    /// How long static power counts; by default for the trace's duration if requests come as recorded, else for the run.
     powered: Option<Powered>,
 }
 

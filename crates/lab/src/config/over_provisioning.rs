@@ -12,6 +12,11 @@ const MOST: f64 = 100.0;
 
 const EXPECTED: &str = "a ratio such as 0.07, or a percentage such as \"7 %\"";
 
+/// What a file may have.
+pub(super) fn schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": ["number", "string", "null"] })
+}
+
 /// `ratio` as it stands in a file.
 pub(super) fn text(ratio: f64) -> String {
     if ratio > MOST_WITHOUT_UNIT {

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Precondition {
-    /// Whether to write logical pages once, how many of them, and in which order.
+    /// Whether to write logical pages once, and in which order. A share such as 0.75 or "75 %" writes the first pages, and
+    /// overwrites go to them alone.
     pub fill: Fill,
     /// Uniformly random page writes after the fill, relative to the exported capacity.
     pub overwrites: f64,

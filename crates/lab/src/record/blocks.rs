@@ -53,7 +53,8 @@ pub const MOST_GROUPS: usize = 256;
 pub struct BlocksRecord {
     /// Empty blocks ready to fill: erased already, or erased just before their next use.
     pub free: u64,
-    /// Pages with current data; garbage collection would have to copy them.
+    /// Pages with current data; garbage collection would have to copy them. A trimmed page counts until a note of the
+    /// trim is on flash.
     pub valid_pages: u64,
     /// Pairs: valid-page count, non-free blocks with that count; ascending.
     pub histogram: Vec<(u32, u64)>,

@@ -48,7 +48,8 @@ pub struct BufferEnergyRecord {
     pub standing: Option<f64>,
     /// The sum.
     pub total: Option<f64>,
-    /// Powered time, us; null if no time is kept.
+    /// Powered time, us, by `memory.powered`: from the first recorded arrival to the last, or to the end of the last
+    /// operation. Null if no time is kept.
     pub powered_us: Option<f64>,
 }
 

@@ -15,7 +15,7 @@ pub struct Latencies {
     pub flush: Option<LatencySummary>,
 }
 
-/// From arrival to end, us; percentiles to three significant digits.
+/// From a request's arrival to its end, us; percentiles to three significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatencySummary {
     /// Arithmetic mean.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Cost to open the device.
+/// Operations of a mount, and their time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MountRecord {
     /// Page reads.

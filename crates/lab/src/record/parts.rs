@@ -24,7 +24,8 @@ pub struct PartsRecord {
     pub limit: Option<&'static str>,
 }
 
-/// Parts of one kind. Shares are of the time until flash was at rest.
+/// Parts of one kind. Shares are of the time until flash was at rest, `time_us + drain_us`. A part is busy with array
+/// time and transfers, not while it waits for its channel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnitsRecord {
     /// Mean busy share.
@@ -56,7 +57,8 @@ impl UnitsRecord {
     }
 }
 
-/// Waits by part, us.
+/// Waits by part, us. Operations count that the host waits for: causes `host`, `read_modify_write` and `map`, without
+/// those of writes that a buffer has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WaitsRecord {
     /// For dies (or planes): mean over the pages of a request.

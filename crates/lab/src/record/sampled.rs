@@ -41,7 +41,8 @@ pub struct SampledRecord {
     pub erases: Option<Estimate>,
     /// Projected P/E cycles for the mean block over the whole workload.
     pub pe_cycles: Option<Estimate>,
-    /// Estimates whose windows rise or fall along the run, by name: their intervals do not cover such a course.
+    /// Estimates whose windows rise or fall along the run, by name (the test of Mann and Kendall at 1 %, or the first
+    /// third's interval beyond the last third's): their intervals do not cover such a course.
     pub trends: Vec<&'static str>,
 }
 
@@ -50,7 +51,7 @@ pub struct SampledRecord {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half its 95 % confidence interval's width.
+    /// Half the width of its 95 % confidence interval, by batch means.
     pub half_width: f64,
 }
 

@@ -122,7 +122,8 @@ fn is_below_lab(file: &File) -> bool {
         .any(|name| file.path.starts_with(&format!("crates/{name}/src/")))
 }
 
-/// Longer files or functions must be split. There is no exception list: so far every one could be cut.
+/// Longer files or functions must be split; what a program writes may be longer. There is no exception list: so far every
+/// one could be cut.
 const MAX_FILE_LINES: usize = 500;
 const MAX_FUNCTION_LINES: usize = 70;
 
@@ -132,7 +133,8 @@ fn files_and_functions_are_short() {
     for file in files().iter().filter(|file| file.is_rust() || file.path.ends_with(".py")) {
         let text = file.text().expect("sources are text");
         let lines = text.lines().count();
-        if lines > MAX_FILE_LINES {
+        let is_written_by_hand = text.lines().next().is_none_or(|first| !first.ends_with("; not by hand.\"\"\""));
+        if lines > MAX_FILE_LINES && is_written_by_hand {
             complaints.push(format!("{} has {lines} lines, at most {MAX_FILE_LINES} are allowed", file.path));
         }
         let found = if file.is_rust() { functions(&code(&text)) } else { python_functions(&text) };
