@@ -1,96 +1,103 @@
-"""Measures an FTL's cost in `make demo` and in `make test`, in CPU seconds.
+"""Sizes that cost everybody time, beside those that were agreed.
 
-    python crates/proof/budget.py NAME
+    python crates/proof/budget.py           prints what is measured beside crates/proof/budget.csv
+    python crates/proof/budget.py --write   writes the file: a commit that does so says why
 
-Builds and proves a copy of the tree with and without the FTL's line in the list in
-`crates/ftl/src/lib.rs`; the difference is the FTL's cost. The FTL can only be left out if nothing but its own
-files, the list and tests name it, as with every new one. Ends with status 1 above the budget. Needs
-Python 3.11.
+The sizes are the same on every machine. The code of the extension depends on the compiler, so it is compared
+only with the compiler that the file names. A test allows 5 % more than the file says.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import resource
+import csv
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).with_name("mutations")))
-from run import ROOT, copy_tree
-
-COPY = ROOT / "target" / "budget"
-LIST = COPY / "crates" / "ftl" / "src" / "lib.rs"
-# CPU seconds a new FTL may add.
-DEMO, TEST = 8.0, 12.0
-
-# Builds that compile FTLs; the extension links them optimised.
-BUILDS = {
-    "extension": ["build", "--release", "--package", "nandlab-py"],
-    "crates": ["build", "--package", "nandlab-drive"],
-    "unit tests": ["test", "--package", "nandlab-ftl", "--lib", "--no-run"],
-}
-PROOFS = ["conformance::", "faults::", "power_cut::", "golden::", "differential::", "buffers::"]
-# An FTL in both proofs, so that the rest of a run cancels.
-OTHER = "block"
+ROOT = Path(__file__).parents[2]
+FILE = Path(__file__).with_name("budget.csv")
+ROOM = 1.05
 
 
-def main(name: str) -> int:
-    """Measures one FTL."""
-    copy_tree(COPY)
-    sound = LIST.read_text(encoding="utf-8")
-    line = re.compile(rf'^    ///.*\n    \w+\({name}::\w+\), "{name}\.rs", ".*";\n', re.MULTILINE)
-    if name == OTHER or len(line.findall(sound)) != 1:
-        print(f"{name} is not an FTL of the list that can be left out", file=sys.stderr)
-        return 2
-    with_it = builds()
-    proofs = proof(f"{OTHER},{name}") - proof(OTHER)
-    LIST.write_text(line.sub("", sound), encoding="utf-8")
+def compiler() -> str:
+    """The version of the Rust compiler; empty without one."""
     try:
-        without = builds()
-    finally:
-        LIST.write_text(sound, encoding="utf-8")
-    spent = {step: with_it[step] - without[step] for step in BUILDS}
-    demo, test = spent["extension"], spent["crates"] + spent["unit tests"] + proofs
-    parts = f"{spent['crates']:.1f} s crates, {spent['unit tests']:.1f} s unit tests, {proofs:.1f} s proofs"
-    print(f"{name} adds {demo:.1f} s of CPU to `make demo` (budget {DEMO:.0f} s)")
-    print(f"and {test:.1f} s to `make test` (budget {TEST:.0f} s): {parts}")
-    return int(demo > DEMO or test > TEST)
+        done = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.split()[1]
 
 
-def builds() -> dict[str, float]:
-    """CPU seconds for each build, after its dependencies were built."""
-    seconds = {}
-    for step, command in BUILDS.items():
-        cpu(command)
-        for source in ["crates/ftl/src/lib.rs", "crates/drive/src/lib.rs"]:
-            os.utime(COPY / source)
-        seconds[step] = cpu(command)
-    return seconds
+def section_bytes(library: Path, wanted: str) -> int:
+    """The size of a section of a 64-bit little-endian ELF file; 0 for other files."""
+    data = library.read_bytes()
+    if data[:6] != b"\x7fELF\x02\x01":
+        return 0
+    (at,) = struct.unpack_from("<Q", data, 0x28)
+    size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", data, at + size * index) for index in range(count)]
+    names = headers[names_index][4]
+    for name, _, _, _, _, length in headers:
+        begin = names + name
+        if data[begin : data.index(b"\0", begin)].decode() == wanted:
+            return length
+    return 0
 
 
-def proof(names: str) -> float:
-    """CPU seconds for the proofs over these FTLs, built before."""
-    tests = ["test", "--package", "nandlab-proof", "--test", "all"]
-    cpu([*tests, "--no-run"])
-    return cpu([*tests, "--", *PROOFS], NANDLAB_FTL=names)
+def lines(*patterns: str) -> int:
+    """Lines of the tree's files that match."""
+    files = {path for pattern in patterns for path in ROOT.glob(pattern) if "target" not in path.parts}
+    return sum(path.read_bytes().count(b"\n") for path in files)
 
 
-def cpu(command: list[str], **variables: str) -> float:
-    """A cargo command's user CPU, s."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    ours = {"CARGO_TARGET_DIR": str(COPY / "target"), "CARGO_INCREMENTAL": "0"}
-    whole = {**os.environ, **ours, **variables}
-    done = subprocess.run(
-        ["cargo", *command], cwd=COPY, env=whole, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        sys.exit(f"cargo {' '.join(command)} fails:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+def measured() -> dict[str, int]:
+    """Each size by its name."""
+    crates = sorted(path.parent.name for path in ROOT.glob("crates/*/Cargo.toml"))
+    found = {f"lines of Rust in {name}": lines(f"crates/{name}/src/**/*.rs") for name in crates}
+    found["lines of Rust tests"] = lines("crates/*/tests/**/*.rs")
+    found["lines of Python"] = lines("python/nandlab/**/*.py")
+    found["lines of Python tests"] = lines("python/tests/**/*.py")
+    found["lines of documents"] = lines("*.md", "docs/**/*.md")
+    library = ROOT / "python" / "nandlab" / "_native.abi3.so"
+    if library.exists():
+        found[f"bytes of code in the extension, rustc {compiler()}"] = section_bytes(library, ".text")
+    return found
+
+
+def agreed() -> dict[str, int]:
+    """The sizes in the file."""
+    with FILE.open(encoding="utf-8", newline="") as file:
+        return {row["what"]: int(row["size"]) for row in csv.DictReader(file)}
+
+
+def beyond(found: dict[str, int], file: dict[str, int]) -> list[str]:
+    """Sentences about sizes above what was agreed, and about sizes that the file does not have."""
+    known = {
+        what: size for what, size in found.items() if size and not what.startswith("bytes") or what in file
+    }
+    return [
+        f"{what}: {size:,}, agreed are {file.get(what, 0):,}"
+        for what, size in known.items()
+        if size > ROOM * file.get(what, 0)
+    ]
+
+
+def main() -> int:
+    """Prints or writes the sizes."""
+    found = measured()
+    if "--write" in sys.argv:
+        with FILE.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerows([("what", "size"), *found.items()])
+        return 0
+    file = agreed()
+    for what, size in found.items():
+        print(f"{what:55} {size:>12,} {file.get(what, 0):>12,}")
+    complaints = beyond(found, file)
+    print("\n".join(complaints), file=sys.stderr)
+    return int(bool(complaints))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    sys.exit(main(sys.argv[1]))
+    raise SystemExit(main())
