@@ -19,6 +19,7 @@ SIZES = {
     "docs/tutorial.md": 900,
     "docs/install.md": 500,
     "docs/concepts.md": 1400,
+    "docs/hosts.md": 2500,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
 }
