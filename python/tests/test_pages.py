@@ -20,6 +20,7 @@ SIZES = {
     "docs/install.md": 500,
     "docs/concepts.md": 1400,
     "docs/hosts.md": 2500,
+    "docs/disks.md": 2500,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
 }
