@@ -21,6 +21,9 @@ SIZES = {
     "docs/concepts.md": 1400,
     "docs/hosts.md": 2500,
     "docs/disks.md": 2500,
+    "docs/indexes.md": 2000,
+    "docs/papers/hybrids.md": 500,
+    "docs/papers/migration-optimum.md": 500,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
 }
