@@ -22,6 +22,7 @@ SIZES = {
     "docs/hosts.md": 2500,
     "docs/disks.md": 2500,
     "docs/indexes.md": 2000,
+    "docs/firmware.md": 1700,
     "docs/papers/hybrids.md": 500,
     "docs/papers/migration-optimum.md": 500,
     "docs/performance.md": 600,
