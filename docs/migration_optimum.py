@@ -283,7 +283,7 @@ WORKLOADS = {
     "postmark": "PostMark as it is",
     "camera": "camera",
 }
-"""The seven workloads in docs/papers/migration-optimum.md: parts in papers/migration.toml with their names."""
+"""The workloads in docs/papers/migration-optimum.md: parts in papers/migration.toml with their names."""
 
 
 def seven_workloads(paper: Paper) -> dict[str, Experiment]:
