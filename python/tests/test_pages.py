@@ -24,6 +24,7 @@ SIZES = {
     "docs/indexes.md": 2000,
     "docs/firmware.md": 1700,
     "docs/switching.md": 1000,
+    "docs/reproduce.md": 1500,
     "docs/papers/hybrids.md": 500,
     "docs/papers/migration-optimum.md": 500,
     "docs/performance.md": 600,
