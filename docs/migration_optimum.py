@@ -1,7 +1,7 @@
 """The least possible cost for merges and migrations, found in hindsight over the whole device.
 
 `python docs/migration_optimum.py FILE.toml ...` prints, for each experiment file, the optimum and every
-rule's cost above it. Without a file it takes the seven workloads in docs/migration.md.
+rule's cost above it. Without a file it takes the seven workloads in docs/papers/migration-optimum.md.
 
 Copies, erases and block-map pages count if recycling log blocks caused them. Host writes, reads before
 writes and each log's first block are the same under all rules and left out.
@@ -283,7 +283,7 @@ WORKLOADS = {
     "postmark": "PostMark as it is",
     "camera": "camera",
 }
-"""The seven workloads in docs/migration.md: parts in papers/migration.toml with their names."""
+"""The workloads in docs/papers/migration-optimum.md: parts in papers/migration.toml with their names."""
 
 
 def seven_workloads(paper: Paper) -> dict[str, Experiment]:

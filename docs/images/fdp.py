@@ -1,4 +1,4 @@
-"""Draws docs/images/fdp.png and prints the table for docs/streams.md: `python docs/images/fdp.py`.
+"""Draws docs/images/fdp.png and prints the table for docs/hosts.md: `python docs/images/fdp.py`.
 
 The runs come from experiments/fdp-*.toml, each with several placements.
 """

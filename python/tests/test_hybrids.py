@@ -1,4 +1,4 @@
-"""docs/hybrids.md has the figures of the experiments in experiments/hybrids."""
+"""docs/papers/hybrids.md has the figures of the experiments in experiments/hybrids."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import nandlab
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "hybrids.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "papers" / "hybrids.md").read_text(encoding="utf-8")
 EXPERIMENTS = sorted((ROOT / "experiments" / "hybrids").glob("*.toml"))
 ROWS = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.MULTILINE))
 

@@ -17,7 +17,7 @@ from programs import needs_disk_try
 import nandlab
 
 # The figures are another program's, so without it there is nothing to compare.
-# .ci/run installs Debian's rocksdb-tools, which has it; docs/lsm.md names the version.
+# .ci/run installs Debian's rocksdb-tools, which has it; docs/indexes.md names the version.
 pytestmark = pytest.mark.skipif(not shutil.which("db_bench"), reason="db_bench is not installed")
 
 RECORDS = 540_000
@@ -69,7 +69,7 @@ RATES = (8_000_000, 4_000_000)
 """Bytes of records a second. A machine whose compaction falls behind the first gets the second."""
 
 DIFFERS = {("fixed", 2)}
-"""Styles and levels that are more than 10 % apart; docs/lsm.md has their figures and the reason."""
+"""Styles and levels that are more than 10 % apart; docs/indexes.md has their figures and the reason."""
 
 SEEDS = {"dynamic": (1, 2, 3), "fixed": (1, 2), "universal": (1,)}
 """The more random a style's choices are, the more seeds."""

@@ -19,10 +19,21 @@ SIZES = {
     "docs/tutorial.md": 900,
     "docs/install.md": 500,
     "docs/concepts.md": 1400,
+    "docs/hosts.md": 2500,
+    "docs/disks.md": 2500,
+    "docs/indexes.md": 2000,
+    "docs/firmware.md": 1700,
+    "docs/switching.md": 1000,
+    "docs/reproduce.md": 1500,
+    "docs/papers/hybrids.md": 500,
+    "docs/papers/migration-optimum.md": 500,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
 }
 """Words at most."""
+
+TABLES_APART = {"docs/switching.md"}
+"""Pages of measured tables: only the words outside of tables count."""
 
 QUESTIONS = Path(__file__).parent / "questions.csv"
 
@@ -49,7 +60,10 @@ def test_words_leave_out_code_pictures_and_what_programs_write():
 
 @pytest.mark.parametrize("page", SIZES)
 def test_a_page_keeps_to_its_size(page):
-    assert words((ROOT / page).read_text(encoding="utf-8")) <= SIZES[page]
+    text = (ROOT / page).read_text(encoding="utf-8")
+    if page in TABLES_APART:
+        text = re.sub(r"^\|.*\n", "", text, flags=re.MULTILINE)
+    assert words(text) <= SIZES[page]
 
 
 def test_every_question_has_its_place():

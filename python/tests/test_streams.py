@@ -1,4 +1,4 @@
-"""The tutorial "which stream for what" has the figures that its script measures."""
+"""The page of hosts has the figures of data placement that its script measures."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import programs
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "streams.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "hosts.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

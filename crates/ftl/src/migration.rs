@@ -35,8 +35,8 @@
 //! more than `patience` times its price B before the next one, so with `patience` at most 1 none pays, and the
 //! optimum has no advantage there. Over the same stretch the optimum either merges or carries the unwritten
 //! pages, at `patience` times B at least. Except for the first period, the cost is then at most (1 + 1 /
-//! `patience`) times that of any schedule. In fact the price changes with p; docs/migration.md measures the
-//! regret against the strict optimum.
+//! `patience`) times that of any schedule. In fact the price changes with p; docs/papers/migration-optimum.md
+//! measures the regret against the strict optimum.
 //!
 //! ## Recovery
 //! Mount reads every spare area. The newest copy of a page wins, and an interrupted merge is dropped. A logical

@@ -5,7 +5,7 @@
 //! same model matches the FTL to the last copy and erase on equal schedules.
 //!
 //! `NANDLAB_BLESS=1 cargo test --release -p nandlab-ftl --test all migration_regret::` writes the tables of
-//! docs/migration.md.
+//! docs/papers/migration-optimum.md.
 
 use crate::lab::mount;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
@@ -320,8 +320,8 @@ fn the_event_recorder_costs_what_a_calculation_by_hand_says() {
 
 #[test]
 fn the_page_has_the_tables_that_are_measured() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/migration.md");
-    let mut text = std::fs::read_to_string(&page).expect("docs/migration.md can be read");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers/migration-optimum.md");
+    let mut text = std::fs::read_to_string(&page).expect("docs/papers/migration-optimum.md can be read");
     for (name, streams) in [("changing", changing()), ("steady", steady())] {
         let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
         let start = text.find(&open).expect("the page has a place for the table") + open.len();
@@ -329,7 +329,7 @@ fn the_page_has_the_tables_that_are_measured() {
         let measured = format!("\n{}\n", table(&streams));
         if std::env::var_os("NANDLAB_BLESS").is_some() {
             text.replace_range(start..end, &measured);
-            std::fs::write(&page, &text).expect("docs/migration.md can be written");
+            std::fs::write(&page, &text).expect("docs/papers/migration-optimum.md can be written");
         } else {
             assert_eq!(&text[start..end], measured, "NANDLAB_BLESS=1 writes the table anew");
         }

@@ -4,7 +4,7 @@
 //! Each section in the file is a job: a pattern, sizes, a part on the device, and a number for the requests it keeps
 //! outstanding. All jobs run at the same time. Each is a separate origin, so the record separates their latencies,
 //! flash operations and writes. Earlier ends decide the next request: it is the job with the earliest next request, at
-//! equal times the job first in the file. docs/hosts.md lists the supported keys and how they act. A notice lists keys
+//! equal times the job first in the file. docs/fio.md lists the supported keys and how they act. A notice lists keys
 //! about the machine alone. An unsupported key with an effect on the requests is refused, with its line. Writes of a job
 //! with `fdp` carry a placement identifier: index i of fio's list is handle i of the first reclaim group.
 //!
