@@ -228,10 +228,10 @@ def test_recyclings_are_in_the_tables_of_a_run(nandlab_command, postmark, tmp_pa
 
 def test_one_thing_is_in_the_singular(nandlab_command, postmark):
     from nandlab import Result
-    from nandlab.figures import summary
+    from nandlab.figures.headline import headline
 
     record = nandlab_command("run", postmark, "--json").document
     record["gc"]["runs"], record["merges"]["full"], record["host"]["flushes"] = 1, 1, 1
-    words = " ".join(explanation for _, _, explanation in summary.headline(Result(record)))
+    words = " ".join(explanation for _, _, explanation in headline(Result(record)))
     for singular in ("1 garbage collection,", "1 full merge", "1 flush"):
         assert re.search(rf"{singular}(?!s|es)", words), words

@@ -4,8 +4,8 @@ import pytest
 
 import nandlab
 from nandlab import Device, ftl, workload
-from nandlab.figures import path, summary
-from nandlab.record.record import Record
+from nandlab.figures import path
+from nandlab.figures.headline import headline
 from nandlab.writing import units
 
 FEW_READS = {"requests": 4000, "read_share": 1.0}
@@ -96,19 +96,6 @@ def test_a_die_that_is_always_busy_is_told_by_explain_and_more_requests_are_no_w
     assert "faster_path" not in text
 
 
-def test_records_of_older_versions_name_what_they_have():
-    result = run(workload.uniform(**FEW_READS), 8, link={"read_mb_s": 4000})
-    data = result.to_dict()
-    del data["parts"]
-    older = Record(data)
-    assert path.limit(older) == "link_read_us"
-    assert [row[0] for row in path.rows(older)] == ["busiest part"]
-    assert busiest(older)[1] == "the link to the host"
-    none = Record({**data, "path": None})
-    assert path.limit(none) is None
-    assert path.rows(none) == []
-
-
 def test_a_device_that_keeps_no_time_names_nothing():
     result = run(workload.uniform(**FEW_READS), 8, model="counting")
     assert result.parts is None
@@ -127,7 +114,7 @@ def test_flash_that_works_behind_early_answers_is_not_said_to_limit_a_run():
     )
     result = experiment.run()
     assert (result.time_us, result.parts.limit) == (500, None)
-    rows = {row[0]: row[1:] for row in summary.headline(result)}
+    rows = {row[0]: row[1:] for row in headline(result)}
     assert "no request waited for it, and it works on after the last answer" in rows["busiest part"][1]
     told = nandlab.explain(result).text()
     assert "limits the run" not in told
@@ -148,7 +135,7 @@ def test_the_part_that_dies_wait_for_is_named_by_run_and_explain():
         ),
     )
     result = experiment.run()
-    (row,) = [row for row in summary.headline(result) if row[0] == "busiest part"]
+    (row,) = [row for row in headline(result) if row[0] == "busiest part"]
     channel = f"channel {result.parts.channels.which}"
     assert row[2].startswith(f"{channel}: a request waited ")
     assert "for dies, which wait for the channel" in row[2]
@@ -164,5 +151,5 @@ def test_years_that_no_erase_tells_have_their_reason():
         device=nandlab.Device(capacity="64 MiB", over_provisioning=0.2),
     )
     result = experiment.run()
-    assert ("years", "–", "no block was erased: the run is too short to say") in summary.headline(result)
+    assert ("years", "–", "no block was erased: the run is too short to say") in headline(result)
     assert any("no block was erased" in notice for notice in result.notices)

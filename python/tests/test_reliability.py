@@ -3,7 +3,7 @@
 import pytest
 
 import nandlab
-from nandlab.figures import summary
+from nandlab.figures.headline import headline
 
 # 32 wrong bits of the 32,768 of a codeword are expected: two steps leave 8, as many as the ECC corrects.
 TWO_STEPS = {"rber": 32 / 32768, "ecc_bits": 8, "codeword_bytes": 4096}
@@ -33,10 +33,10 @@ def test_a_record_tells_of_retries():
 
 
 def test_words_for_people_name_them():
-    rows = {name: (figure, words) for name, figure, words in summary.headline(experiment(TWO_STEPS).run())}
+    rows = {name: (figure, words) for name, figure, words in headline(experiment(TWO_STEPS).run())}
     words = "at most 32.0 wrong bits expected in a codeword, 500 reads repeated"
     assert rows["read retries"] == ("1,000", words)
-    assert "read retries" not in {name for name, *_ in summary.headline(experiment(None).run())}
+    assert "read retries" not in {name for name, *_ in headline(experiment(None).run())}
     said = nandlab.explain(experiment(TWO_STEPS).run(), tries=0).text()
     assert "reading pages again that the ECC could not correct" in said
 

@@ -9,7 +9,7 @@ from test_slc import PAGES
 from test_slc import run as run_slc
 
 import nandlab
-from nandlab.figures import summary
+from nandlab.figures.headline import headline
 from nandlab.report.run import run_page
 from nandlab.writing import units
 
@@ -21,7 +21,7 @@ def rows_of(result):
 
 def rows_and_page(result):
     """The rows, and the report that they are in."""
-    rows = {name: (figure, words) for name, figure, words in summary.headline(result)}
+    rows = {name: (figure, words) for name, figure, words in headline(result)}
     page = run_page(result, "nandlab run e.toml")
     text = " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
     for name, (figure, words) in rows.items():

@@ -253,11 +253,12 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
         print_json(result.to_dict())
         return
     from nandlab.figures import fdp, sampled, summary, tenants
+    from nandlab.figures.headline import headline
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
     if result.stopped is not None:
         click.echo(f"PARTIAL: stopped {result.stopped.message}")
-    print_table(summary.headline(result), right=[1])
+    print_table(headline(result), right=[1])
     latencies = summary.latency_table(result)
     if latencies:
         click.echo()

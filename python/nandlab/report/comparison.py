@@ -9,6 +9,7 @@ from typing import Any
 
 from nandlab.figures import conclusions, frames, summary
 from nandlab.figures.best import Figure, best_of_groups
+from nandlab.figures.headline import headline
 from nandlab.record.record import Record
 from nandlab.report import compared, html, parts, tables, theme
 from nandlab.report.course import gathered
@@ -427,7 +428,7 @@ def _details(runs: Runs) -> list[str]:
             f"{run.name}: WAF {units.ratio(run.result.waf)}",
             "".join(
                 [
-                    html.table([], summary.headline(run.result)),
+                    html.table([], headline(run.result)),
                     parts.matrix(run.result),
                     html.titled("latency", parts.latencies(run.result)),
                     html.titled("memory that firmware would need", parts.ram(run.result)),

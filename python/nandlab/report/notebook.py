@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from nandlab.figures import conclusions, summary
+from nandlab.figures.headline import headline
 from nandlab.record.record import Record
 
 MOST = 12
@@ -27,7 +28,7 @@ def shown(title: str, said: Sequence[str], titles: Sequence[str], rows: Sequence
 
 def of_result(result: Record) -> str:
     """One run: what it comes to, and its first figures."""
-    rows = summary.headline(result)
+    rows = headline(result)
     return shown(summary.title(result), conclusions.of_run(result), ("figure", "value", "parts"), rows)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nandlab.figures import conclusions, fdp, summary, tenants
+from nandlab.figures.headline import headline
 from nandlab.record.record import Record, lives
 from nandlab.report import html, parts, pictures, theme
 from nandlab.writing import units
@@ -73,7 +74,7 @@ def _partial(result: Record) -> str:
 
 def _first(result: Record) -> list[tuple[str, str, str]]:
     """The figures a reader looks for first."""
-    told = {name: (value, words) for name, value, words in summary.headline(result)}
+    told = {name: (value, words) for name, value, words in headline(result)}
     if not summary.has_device(result):
         return [(name, *told[name]) for name in ("transactions", "time of transactions")]
     found = [
@@ -127,7 +128,7 @@ def _wear(result: Record, drawn: Drawn) -> str:
 
 def _headline(result: Record) -> str:
     """Each figure with its unit and its parts."""
-    return html.table([], [list(row) for row in summary.headline(result)], right=(1,), kind="explained")
+    return html.table([], [list(row) for row in headline(result)], right=(1,), kind="explained")
 
 
 def _lifetime(result: Record) -> str:
