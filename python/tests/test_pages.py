@@ -19,6 +19,8 @@ SIZES = {
     "docs/tutorial.md": 900,
     "docs/install.md": 500,
     "docs/concepts.md": 1400,
+    "docs/comparing.md": 2000,
+    "docs/buffers.md": 700,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
 }
