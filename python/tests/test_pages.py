@@ -21,6 +21,7 @@ SIZES = {
     "docs/concepts.md": 1400,
     "docs/comparing.md": 2000,
     "docs/buffers.md": 700,
+    "docs/outputs.md": 1500,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
 }
