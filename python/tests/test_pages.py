@@ -22,6 +22,7 @@ SIZES = {
     "docs/comparing.md": 2000,
     "docs/buffers.md": 700,
     "docs/outputs.md": 1500,
+    "docs/devices.md": 2200,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
 }
