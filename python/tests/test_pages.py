@@ -23,6 +23,7 @@ SIZES = {
     "docs/buffers.md": 700,
     "docs/outputs.md": 1500,
     "docs/devices.md": 2200,
+    "docs/calibrating.md": 1500,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
 }
