@@ -16,6 +16,7 @@ SIZES = {
     "README.md": 700,
     "ARCHITECTURE.md": 1500,
     "CONTRIBUTING.md": 1500,
+    "docs/index.md": 300,
     "docs/tutorial.md": 900,
     "docs/install.md": 500,
     "docs/concepts.md": 1400,
@@ -24,6 +25,7 @@ SIZES = {
     "docs/outputs.md": 1500,
     "docs/devices.md": 2200,
     "docs/calibrating.md": 1500,
+    "docs/own-policies.md": 500,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
 }
