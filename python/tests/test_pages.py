@@ -26,6 +26,7 @@ SIZES = {
     "docs/devices.md": 2200,
     "docs/calibrating.md": 1500,
     "docs/traces.md": 2000,
+    "docs/fio.md": 500,
     "docs/own-policies.md": 500,
     "docs/performance.md": 600,
     "docs/validation.md": 2000,
