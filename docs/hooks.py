@@ -152,7 +152,7 @@ def _command_line() -> str:
     parts = [
         "# Command line\n",
         "Results go to stdout, as a table or with `--json` as one JSON document; progress and errors go to "
-        "stderr. [Exit status](../exit-status.md) lists how a command ends.\n",
+        "stderr. [Exit status](../outputs.md#exit-status) lists how a command ends.\n",
     ]
     with click.Context(group, info_name="nandlab") as above:
         for name in COMMANDS:

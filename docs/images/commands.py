@@ -1,4 +1,4 @@
-"""Draws docs/images/sweep-*.png and profile.svg with the commands in docs/sweep.md and docs/profile.md.
+"""Draws docs/images/sweep-*.png and profile.svg with the commands in docs/comparing.md and docs/buffers.md.
 
 `python docs/images/commands.py` runs the sweep's 24 points.
 """

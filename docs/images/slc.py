@@ -1,4 +1,4 @@
-"""Draws docs/images/slc.png and prints the table for docs/slc-cache.md: `python docs/images/slc.py`.
+"""Draws docs/images/slc.png and prints the table for docs/devices.md: `python docs/images/slc.py`.
 
 The runs come from experiments/slc-*.toml, each also without a cache.
 """

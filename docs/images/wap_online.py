@@ -1,6 +1,6 @@
 """WAP-LRU thresholds learnt at run time, beside prior profiling and the best fixed ones from a search.
 
-`.venv/bin/python docs/images/wap_online.py` prints the tables of docs/profile.md. Five workloads
+`.venv/bin/python docs/images/wap_online.py` prints the figures of docs/buffers.md. Five workloads
 change in their middle or every few thousand requests, a sixth is SQLite with its log and then without: with
 seed 1 they served to develop the rule. Other seeds, and the workloads in `fresh`, served to
 measure it. Early ends for trials were added after the first rule had failed on these.

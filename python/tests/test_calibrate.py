@@ -477,7 +477,7 @@ def test_percentiles_of_a_real_drive_are_met():
 
 def test_the_first_command_of_the_page_runs_as_written(nandlab_command, tmp_path):
     """In a folder with the files of the repository and nothing else; the page has what it prints."""
-    page = (ROOT / "docs" / "calibrate.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "calibrating.md").read_text(encoding="utf-8")
     block = page.split("```console\n$ nandlab ", 1)[1].split("```", 1)[0]
     command, printed = re.match(r"((?:[^\n]*\\\n)*[^\n]*)\n(.*)", block, re.DOTALL).groups()
     (tmp_path / "experiments").symlink_to(ROOT / "experiments")

@@ -37,7 +37,10 @@ def test_the_page_on_performance_has_a_row_for_each_bench():
     assert sorted(row.replace(" ", "_") for row in rows[1:]) == sorted([*benches, "sweep"])
 
 
-OP_LOG = DOCS / "op-log.md"
+def section(page, title):
+    """The text below a heading of a page, up to the next heading."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def test_every_column_of_an_operation_log_is_documented(nandlab_command, small, tmp_path):
@@ -45,7 +48,8 @@ def test_every_column_of_an_operation_log_is_documented(nandlab_command, small, 
     record = nandlab_command("run", small, *arguments).document
     with (tmp_path / "ops.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    table = [line.split("|")[1:-1] for line in OP_LOG.read_text(encoding="utf-8").splitlines() if "|" in line]
+    page = section("outputs.md", "The operation log")
+    table = [line.split("|")[1:-1] for line in page.splitlines() if "|" in line]
     assert [cells[0].strip(" `") for cells in table[2:]] == list(rows[0])
     values = {cells[0].strip(" `"): re.findall(r"`(\w+)`", cells[2]) for cells in table[2:]}
     for column in ("phase", "operation", "result"):
@@ -139,7 +143,7 @@ def statuses():
 
 
 def test_the_table_of_exit_statuses_is_that_of_the_code(nandlab_command, small, tmp_path):
-    page = (DOCS / "exit-status.md").read_text(encoding="utf-8")
+    page = section("outputs.md", "Exit status")
     told = [int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)]
     assert told == sorted(statuses())
     # 130 is given in test_disk_try.py.

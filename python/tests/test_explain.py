@@ -4,6 +4,8 @@ import functools
 import json
 import random
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -314,14 +316,19 @@ def test_the_page_has_a_row_for_each_rule():
         )
     }
     rules = {f"{rule}_buffer" if rule in ("lru", "lb_clock") else rule for rule in rules}
-    page = (folder / "docs" / "explain.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == rules
+    page = (folder / "docs" / "comparing.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- rules -->")[2].partition("<!-- end of rules -->")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == rules
     assert len(rules) == len(RULES)
+    found = subprocess.run(
+        [sys.executable, folder / "docs" / "rules.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
 
 
 def test_the_page_shows_what_the_command_prints(nandlab_command, tmp_path):
     folder = Path(__file__).parents[2]
-    page = (folder / "docs" / "explain.md").read_text(encoding="utf-8")
+    page = (folder / "docs" / "comparing.md").read_text(encoding="utf-8")
     shown = page.split("$ nandlab explain result.json\n")[1].split("```")[0]
     record = nandlab_command("run", "experiments/page-16k.toml", "--json", cwd=folder).out
     ended = nandlab_command(

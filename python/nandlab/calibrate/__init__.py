@@ -125,7 +125,7 @@ def plan(  # noqa: PLR0913 - one for each option
     Args:
         experiment: The device, the FTL and the preconditioning; the rows replace its workload.
         free: A range such as "40..80", by device key.
-        measured: Tables with rows (docs/calibrate.md has the columns).
+        measured: Tables with rows (docs/calibrating.md has the columns).
         fio: Output files by fio with `--output-format=json`.
         hold_out: Rows to predict and not fit: name patterns, or a share such as "25%".
         seed: Seed for the search, and for the share held out.

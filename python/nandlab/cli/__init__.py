@@ -1,6 +1,6 @@
 """The command `nandlab`.
 
-docs/exit-status.md lists how a command ends. Results go to stdout, as a table or with `--json` as one JSON
+docs/outputs.md lists how a command ends. Results go to stdout, as a table or with `--json` as one JSON
 document; progress and errors go to stderr.
 """
 

@@ -13,7 +13,11 @@ LOG_BLOCKS = ("log_blocks", "replacement_blocks")
 
 
 def more_over_provisioning(case: Case) -> Change | None:
-    """With more blocks, victims hold fewer valid pages: twice the spare blocks."""
+    """With more blocks, victims hold fewer valid pages: twice the spare blocks.
+
+    Share: cause `gc`, without the erases that any design needs for the pages written
+    Change: twice the over-provisioning
+    """
     share = collection(case)
     if not case.ftl[0] or not share:
         return None
@@ -36,7 +40,11 @@ def more_over_provisioning(case: Case) -> Change | None:
 
 
 def larger_file_system(case: Case) -> Change | None:
-    """On bare flash the file system collects: a quarter more blocks."""
+    """On bare flash the file system collects: a quarter more blocks.
+
+    Share: as for `over_provisioning`, for a file system on bare flash
+    Change: a quarter more flash
+    """
     share = collection(case)
     if case.ftl[0] or not share:
         return None
@@ -85,7 +93,11 @@ def _over_provisioning(case: Case, factor: float) -> tuple[str, str]:
 
 
 def valid_pages_in_memory(case: Case) -> Change | None:
-    """A bitmap tells a victim's valid pages, in place of its spare areas."""
+    """A bitmap tells a victim's valid pages, in place of its spare areas.
+
+    Share: spare-area reads in collections
+    Change: `ftl.page.valid_pages = "bitmap"`
+    """
     if case.ftl[1].get("valid_pages") != "spare" or case.measure == "erases":
         return None
     reads = sum(cell.spare_reads for cell in case.result.matrix if cell.cause == "gc")
@@ -103,7 +115,11 @@ def valid_pages_in_memory(case: Case) -> Change | None:
 
 
 def more_log_blocks(case: Case) -> Change | None:
-    """With twice the log blocks, each takes more writes before its merge."""
+    """With twice the log blocks, each takes more writes before its merge.
+
+    Share: causes `switch_merge`, `partial_merge`, `full_merge`, `migration`
+    Change: twice as many log or replacement blocks, and the over-provisioning for them
+    """
     name, options = case.ftl
     share = case.share(causes=MERGES)
     key = next((key for key in LOG_BLOCKS if key in options), None)
@@ -132,7 +148,11 @@ def more_log_blocks(case: Case) -> Change | None:
 
 
 def page_map(case: Case) -> Change | None:
-    """With a map entry for every page nothing is merged."""
+    """With a map entry for every page nothing is merged.
+
+    Share: as for `log_blocks`
+    Change: the page map
+    """
     share = case.share(causes=MERGES)
     if case.ftl[0] in ("", "page") or not share:
         return None
@@ -148,7 +168,12 @@ def page_map(case: Case) -> Change | None:
 
 
 def collect_on_all_dies(case: Case) -> Change | None:
-    """The page map moves a few pages with each write; others empty whole blocks, and dies wait meanwhile."""
+    """The page map moves a few pages with each write; others empty whole blocks, and dies wait meanwhile.
+
+    Share: idle die time of an FTL other than the page map, if as many requests as dies are outstanding
+        and garbage is collected: such an FTL empties whole blocks, and dies wait for each other
+    Change: the page map
+    """
     depth = case.experiment["host"].get("queue_depth", 1)
     share = case.share(causes=("gc",))
     waits = case.is_closed and depth >= case.units > 1
@@ -178,7 +203,11 @@ def merges_of(case: Case) -> str:
 
 
 def smaller_pages(case: Case) -> Change | None:
-    """Pages as small as the writes need no read first: the same blocks in more pages."""
+    """Pages as small as the writes need no read first: the same blocks in more pages.
+
+    Share: cause `read_modify_write`, and in host programs and collections the part without host data
+    Change: pages as large as the writes, in blocks as large
+    """
     share = partial_pages(case)
     device, shape = case.result.device, case.experiment["device"]["shape"]
     if not share or device.page_bytes <= 512:
@@ -208,7 +237,11 @@ def smaller_pages(case: Case) -> Change | None:
 
 
 def map_in_memory(case: Case) -> Change | None:
-    """With the whole map in memory, no request reads map pages and none is written back."""
+    """With the whole map in memory, no request reads map pages and none is written back.
+
+    Share: cause `map` in `dftl`, `sector_map` and `hybrid_map`, if look-ups missed
+    Change: the whole map in memory
+    """
     name, options = case.ftl
     share = case.share(causes=("map",))
     device, found = case.result.device, case.result.map
@@ -237,7 +270,11 @@ def map_in_memory(case: Case) -> Change | None:
 
 
 def map_in_spare_areas(case: Case) -> Change | None:
-    """The block map is in the spare areas, and not programmed with every recycling."""
+    """The block map is in the spare areas, and not programmed with every recycling.
+
+    Share: cause `map`
+    Change: `map_update = "oob"`
+    """
     share = case.share(causes=("map",))
     if case.ftl[1].get("map_update") != "page" or not share:
         return None
@@ -252,7 +289,11 @@ def map_in_spare_areas(case: Case) -> Change | None:
 
 
 def trims_in_memory(case: Case) -> Change | None:
-    """Trims are remembered in RAM alone."""
+    """Trims are remembered in RAM alone.
+
+    Share: cause `trim`
+    Change: `durable_trim = false`
+    """
     share = case.share(causes=("trim",))
     if not case.ftl[1].get("durable_trim") or not share:
         return None
@@ -277,7 +318,11 @@ LEAST_WAIT = 0.05
 
 
 def refresh(case: Case) -> Change | None:
-    """The FTL rewrites blocks before the ECC fails."""
+    """The FTL rewrites blocks before the ECC fails.
+
+    Share: cause `read_retry` on the page map
+    Change: `ftl.page.refresh_percent = 90`
+    """
     name, options = case.ftl
     share = case.share(causes=("read_retry",))
     if name != "page" or options.get("refresh_percent") != 0 or not share:
@@ -293,7 +338,13 @@ def refresh(case: Case) -> Change | None:
 
 
 def collect_in_gaps(case: Case) -> Change | None:
-    """Garbage collection runs while the host asks nothing, so no request waits for it."""
+    """Garbage collection runs while the host asks nothing, so no request waits for it.
+
+    Share: cause `gc` on the page map, if the host has its own pace, the dies rest at least 5 % of the
+        time, and writes take at least 5 % longer than a program
+    Change: `ftl.page.idle.collect.blocks`, a 16th of a die's spare blocks, from 2 to 4; `after_us = 0` if
+        the mean gap is less than ten times the default
+    """
     idle, _ = case.choice("idle")
     # A host that asks right after each answer leaves no gaps.
     paced = not case.is_closed and case.rest >= LEAST_REST
@@ -328,7 +379,12 @@ def collect_in_gaps(case: Case) -> Change | None:
 
 
 def stripe_over_planes(case: Case) -> Change | None:
-    """A long write's pages are programmed on a die's planes at once."""
+    """A long write's pages are programmed on a die's planes at once.
+
+    Share: host programs, without the part that remains when planes share them, if writes have two pages
+        or more and `plane_overlap` is not `none`
+    Change: `ftl.page.stripe = "planes"`
+    """
     device = case.experiment["device"]
     planes = device["shape"].get("planes_per_die", 1)
     written = case.result.host.written_sectors * 512 / max(1, case.result.host.writes)
@@ -367,7 +423,12 @@ def _host_programs(case: Case) -> int:
 
 
 def slc_cache(case: Case) -> Change | None:
-    """Host writes go to one-bit-a-cell blocks first; these are programmed faster."""
+    """Host writes go to one-bit-a-cell blocks first; these are programmed faster.
+
+    Share: host programs, by their extra time over a program in a block of one bit a cell
+        (`device.timing.slc`)
+    Change: `ftl.page.slc_cache = "dynamic"`
+    """
     device = case.experiment["device"]
     slc = device["timing"].get("slc")
     if case.choice("slc_cache")[0] != "none" or slc is None or case.measure == "erases":
@@ -387,7 +448,11 @@ def slc_cache(case: Case) -> Change | None:
 
 
 def no_slc_cache(case: Case) -> Change | None:
-    """Host writes go to blocks with all their bits at once; nothing is written twice."""
+    """Host writes go to blocks with all their bits at once; nothing is written twice.
+
+    Share: cause `fold`
+    Change: `ftl.page.slc_cache = "none"`
+    """
     share = case.share(causes=("fold",))
     if case.choice("slc_cache")[0] in ("", "none") or not share:
         return None

@@ -20,7 +20,11 @@ TABLES = ("boot", "fat", "root_directory", "directory")
 
 
 def deeper_queue(case: Case) -> Change | None:
-    """With more requests outstanding, idle dies get work."""
+    """With more requests outstanding, idle dies get work.
+
+    Share: idle die time, unless one part works more than 90 % of the time and requests wait for it
+    Change: as many outstanding requests as dies (or planes, if they work independently), or twice as many
+    """
     if case.measure != "time" or "index" in case.experiment or "fs" in case.experiment:
         # An index and a file system wait for each request.
         return None
@@ -42,7 +46,11 @@ def deeper_queue(case: Case) -> Change | None:
 
 
 def block_buffer(case: Case) -> Change | None:
-    """A buffer with whole-block write-back makes whole blocks from scattered pages."""
+    """A buffer with whole-block write-back makes whole blocks from scattered pages.
+
+    Share: as for `log_blocks`
+    Change: a write buffer that writes back blocks
+    """
     share = case.share(causes=MERGES)
     if case.ftl[0] in ("", "page") or not share or "buffer" in case.experiment:
         return None
@@ -50,7 +58,11 @@ def block_buffer(case: Case) -> Change | None:
 
 
 def page_buffer(case: Case) -> Change | None:
-    """A buffer completes pages before they are written."""
+    """A buffer completes pages before they are written.
+
+    Share: as for `smaller_pages`
+    Change: a write buffer with 1/64 of the device's size
+    """
     share = partial_pages(case)
     if not case.ftl[0] or not share or "buffer" in case.experiment:
         return None
@@ -58,7 +70,12 @@ def page_buffer(case: Case) -> Change | None:
 
 
 def coalescing_buffer(case: Case) -> Change | None:
-    """A buffer keeps pages that are written again soon, and writes them once."""
+    """A buffer keeps pages that are written again soon, and writes them once.
+
+    Share: host requests, collection and `read_modify_write`, by the writes to the most popular 1/64 of
+        the device with `zipf` and `hot_cold`
+    Change: as for `lru_buffer`
+    """
     if not case.ftl[0] or "buffer" in case.experiment:
         return None
     ((name, options),) = case.experiment["workload"].items()
@@ -120,7 +137,11 @@ def _buffer(case: Case, name: str, why: str, share: float) -> Change:
 
 
 def larger_buffer(case: Case) -> Change | None:
-    """Buffered requests cost the flash nothing: twice the buffer."""
+    """Buffered requests cost the flash nothing: twice the buffer.
+
+    Share: all flash work below a write buffer
+    Change: twice the buffer
+    """
     counts = case.result.buffer
     if counts is None or not counts.misses:
         return None
@@ -145,7 +166,11 @@ def larger_buffer(case: Case) -> Change | None:
 
 
 def larger_pool(case: Case) -> Change | None:
-    """Pages in the index's pool are neither read nor, soon, written: twice the pool."""
+    """Pages in the index's pool are neither read nor, soon, written: twice the pool.
+
+    Share: index pages missed in its pool or evicted from it, among all its reads and writes
+    Change: twice the pool
+    """
     figures = case.result.index
     if figures is None or not figures.pool.misses:
         return None
@@ -173,7 +198,11 @@ def larger_pool(case: Case) -> Change | None:
 
 
 def index_pages(case: Case) -> Change | None:
-    """An index with pages as large as the flash's writes whole ones."""
+    """An index with pages as large as the flash's writes whole ones.
+
+    Share: as for `smaller_pages`
+    Change: index pages as large as flash pages
+    """
     share = partial_pages(case)
     if not share or not case.index or case.index["page_bytes"] >= case.result.device.page_bytes:
         return None
@@ -190,7 +219,11 @@ def index_pages(case: Case) -> Change | None:
 
 
 def aligned_requests(case: Case) -> Change | None:
-    """Requests that begin at page boundaries change whole pages."""
+    """Requests that begin at page boundaries change whole pages.
+
+    Share: as for `smaller_pages`, if requests of a page or more begin inside pages
+    Change: the workload's `alignment`, a page
+    """
     share = partial_pages(case)
     ((name, options),) = case.experiment["workload"].items()
     alignment = bytes_of(str(options.get("alignment", "")))
@@ -210,7 +243,12 @@ def aligned_requests(case: Case) -> Change | None:
 
 
 def aligned_clusters(case: Case) -> Change | None:
-    """Clusters that begin at page boundaries: else n pages of file data are written as n + 1."""
+    """Clusters that begin at page boundaries: else n pages of file data are written as n + 1.
+
+    Share: cause `read_modify_write` with origin `file_data`, and one in n + 1 of its host programs, for
+        n-page clusters
+    Change: `fs.fat.align_data`, a page
+    """
     name, options = case.fs
     page = case.result.device.page_bytes
     read = case.share(causes=("read_modify_write",), origins=("file_data",))
@@ -229,7 +267,11 @@ def aligned_clusters(case: Case) -> Change | None:
 
 
 def trim_removed_files(case: Case) -> Change | None:
-    """Once the FTL knows removed data, garbage collection need not move it."""
+    """Once the FTL knows removed data, garbage collection need not move it.
+
+    Share: as for `over_provisioning`
+    Change: `fs.fat.trim = true`
+    """
     name, options = case.fs
     share = collection(case)
     if name != "fat" or options["trim"] or not share:
@@ -245,7 +287,11 @@ def trim_removed_files(case: Case) -> Change | None:
 
 
 def write_tables_late(case: Case) -> Change | None:
-    """FAT and directories reach the flash once an operation."""
+    """FAT and directories reach the flash once an operation.
+
+    Share: origins `boot`, `fat`, `root_directory`, `directory`
+    Change: `fs.fat.write_through = "operation"`
+    """
     share = case.share(origins=TABLES)
     name, options = case.fs
     if name != "fat" or not share or options["write_through"] == "operation":
@@ -261,7 +307,11 @@ def write_tables_late(case: Case) -> Change | None:
 
 
 def larger_sector_cache(case: Case) -> Change | None:
-    """FAT and directories are read from memory: four times the cache."""
+    """FAT and directories are read from memory: four times the cache.
+
+    Share: as for `write_tables_late`
+    Change: four times `fs.fat.cache_bytes`
+    """
     share = case.share(origins=TABLES)
     name, options = case.fs
     if name != "fat" or not share:
@@ -278,7 +328,11 @@ def larger_sector_cache(case: Case) -> Change | None:
 
 
 def metadata_in_nvram(case: Case) -> Change | None:
-    """With object headers in NVRAM only file contents are in the flash."""
+    """With object headers in NVRAM only file contents are in the flash.
+
+    Share: origin `object_header`
+    Change: MiNV in place of YAFFS
+    """
     share = case.share(origins=("object_header",))
     name, options = case.fs
     if name != "yaffs" or not share:
@@ -296,7 +350,11 @@ def metadata_in_nvram(case: Case) -> Change | None:
 
 
 def page_cache(case: Case) -> Change | None:
-    """A file system cache gathers a page's parts."""
+    """A file system cache gathers a page's parts.
+
+    Share: cause `read_modify_write` under YAFFS
+    Change: `fs.yaffs.short_op_cache` of 10, or twice as many
+    """
     share = case.share(causes=("read_modify_write",))
     name, options = case.fs
     if name != "yaffs" or not share:
@@ -313,7 +371,11 @@ def page_cache(case: Case) -> Change | None:
 
 
 def no_checkpoint(case: Case) -> Change | None:
-    """Without a checkpoint nothing is saved, and a mount scans."""
+    """Without a checkpoint nothing is saved, and a mount scans.
+
+    Share: cause `checkpoint`
+    Change: `fs.yaffs.checkpoint = false`
+    """
     share = case.share(causes=("checkpoint",))
     if case.fs[0] != "yaffs" or not share:
         return None

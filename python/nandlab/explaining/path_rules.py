@@ -11,7 +11,12 @@ COMMANDS = ("read_command_us", "write_command_us", "append_command_us", "read_li
 
 
 def faster_path(case: Case) -> Change | None:
-    """The part that limits the run, twice as fast."""
+    """The part that limits the run, twice as fast.
+
+    Share: a processor or the link that works more than 90 % of the time (`[device.controller]`,
+        `[device.link]`, `host.firmware_us`)
+    Change: the same part, twice as fast
+    """
     limit = path.bottleneck(case.result) if case.measure == "time" else None
     if limit not in path.PARTS:
         return None
@@ -28,7 +33,11 @@ def faster_path(case: Case) -> Change | None:
 
 
 def larger_write_buffer(case: Case) -> Change | None:
-    """Writes that find no space wait for programs, and commands behind them wait, too."""
+    """Writes that find no space wait for programs, and commands behind them wait, too.
+
+    Share: writes that wait for space in the controller's write buffer
+    Change: twice that buffer
+    """
     used, latencies = case.result.path, case.result.latency_us
     if case.measure != "time" or used is None or not used.buffer_waits or latencies is None:
         return None

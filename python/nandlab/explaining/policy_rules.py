@@ -12,7 +12,11 @@ MIXING = ("one", "two", "origin")
 
 
 def greedy_victims(case: Case) -> Change | None:
-    """The victim with the fewest valid pages, in place of the present choice."""
+    """The victim with the fewest valid pages, in place of the present choice.
+
+    Share: as for `over_provisioning`, if `victim` is another
+    Change: `ftl.page.victim = "greedy"`
+    """
     name, _ = case.ftl
     share = collection(case)
     if name != "page" or case.choice("victim")[0] == "greedy" or not share:
@@ -28,7 +32,12 @@ def greedy_victims(case: Case) -> Change | None:
 
 
 def separate_by_lifetime(case: Case) -> Change | None:
-    """Pages with equal lifetimes go to the same blocks, so that whole blocks become stale."""
+    """Pages with equal lifetimes go to the same blocks, so that whole blocks become stale.
+
+    Share: as for `over_provisioning`, with `placement` `one`, `two` or `origin`, unless the writes are
+        uniform
+    Change: `ftl.page.placement = "sepbit"`
+    """
     name, _ = case.ftl
     share = collection(case)
     if name != "page" or case.choice("placement")[0] not in MIXING or not share:
@@ -50,7 +59,12 @@ def separate_by_lifetime(case: Case) -> Change | None:
 
 
 def write_with_handles(case: Case) -> Change | None:
-    """The host says which of its writes belong together, and the device has handles for them."""
+    """The host says which of its writes belong together, and the device has handles for them.
+
+    Share: as for `over_provisioning`, if a cache (`cachelib`) writes without handles to a device that has
+        them
+    Change: `workload.cachelib.placement = true`
+    """
     options = case.experiment["workload"].get("cachelib")
     share = collection(case)
     if options is None or options["placement"] or case.choice("placement")[0] != "fdp" or not share:
@@ -66,7 +80,12 @@ def write_with_handles(case: Case) -> Change | None:
 
 
 def follow_handles(case: Case) -> Change | None:
-    """The device keeps the writes of different handles apart, as the host says."""
+    """The device keeps the writes of different handles apart, as the host says.
+
+    Share: as for `over_provisioning`, if the cache writes with handles and `ftl.page.placement` is
+        another
+    Change: `ftl.page.placement = "fdp"`
+    """
     options = case.experiment["workload"].get("cachelib")
     share = collection(case)
     if options is None or not options["placement"] or case.ftl[0] != "page" or not share:
@@ -84,7 +103,11 @@ def follow_handles(case: Case) -> Change | None:
 
 
 def no_static_levelling(case: Case) -> Change | None:
-    """Nothing is moved for wear; the least worn free block is filled next."""
+    """Nothing is moved for wear; the least worn free block is filled next.
+
+    Share: cause `wear_leveling`
+    Change: `ftl.page.wear = "dynamic"`
+    """
     share = case.share(causes=("wear_leveling",))
     if case.ftl[0] != "page" or case.choice("wear")[0] in ("none", "dynamic") or not share:
         return None

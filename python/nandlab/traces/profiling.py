@@ -29,7 +29,7 @@ def profile(  # noqa: PLR0913 - what is read, and how it is looked at
     size_unit: Literal["page", "sector", "run"] | str = "page",
     watch: Watch | None = None,
 ) -> Found:
-    """Thresholds for the buffer `wap_lru` from the trace at `path`; `docs/profile.md` has the keys.
+    """Thresholds for the buffer `wap_lru` from the trace at `path`; `docs/buffers.md` has the keys.
 
     Args:
         path: The file.

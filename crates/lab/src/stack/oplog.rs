@@ -1,4 +1,4 @@
-//! The operation log: every device operation as a line of CSV, described in `docs/op-log.md`.
+//! The operation log: every device operation as a line of CSV, described in `docs/outputs.md`.
 
 use super::new_file::{cannot_write, Finish, NewFile};
 use crate::control::Phase;

@@ -1,4 +1,4 @@
-//! A run's timeline as a file for Perfetto, described in `docs/timelines.md`.
+//! A run's timeline as a file for Perfetto, described in `docs/outputs.md`.
 
 mod collections;
 mod operations;

@@ -145,7 +145,7 @@ fn curve(values: impl Iterator<Item = f64>) -> Vec<f64> {
     (0..POINTS).map(|at| percentile(&all, at as f64 / (POINTS - 1) as f64)).collect()
 }
 
-/// WAP-LRU's thresholds and statistics for a trace, as JSON; `docs/profile.md` describes the keys.
+/// WAP-LRU's thresholds and statistics for a trace, as JSON; `docs/buffers.md` describes the keys.
 ///
 /// # Errors
 /// [`LabError`]: the options, the file, a record, or a trace without reads and writes.

@@ -1,4 +1,17 @@
 //! A page's raw bit error rate, and the ECC.
+//!
+//! ## References
+//! The sum of powers, `wear_exponent`, `retention_exponent` and `retention_wear_exponent`: B. S. Kim, J.
+//! Choi, S. L. Min, "Design Tradeoffs for SSD Reliability", FAST 2019; so are `rber` and `wear` of
+//! experiments/page-read-disturb.toml, 3.90e-10 x 1000^2.05 for `wear`. Errors grow with reads, faster in
+//! worn blocks: Y. Cai et al., "Read Disturb Errors in MLC NAND Flash Memory", DSN 2015; that both
+//! exponents are 1 is this project's choice. Errors grow with time, faster in worn blocks: Y. Cai et al.,
+//! "Data Retention in MLC NAND Flash Memory", HPCA 2015. Many steps of read retry, each a whole read: J.
+//! Park et al., "Reducing Solid-State Drive Read Latency by Optimizing Read-Retry", ASPLOS 2021.
+//! `retry_factor`: Z. Jiao et al., FAST 2024, with the same sum of powers and a 50-bit ECC in 4 KiB.
+//! `retention`, `read_disturb` and `ecc_bits` of the experiment are this project's choices, of no chip.
+//! Retention at another temperature is another time at this one, as in the accelerated tests of JEDEC
+//! JESD218.
 
 use crate::address::Geometry;
 use crate::config_error::ConfigError;

@@ -1,7 +1,27 @@
 //! Native: the project's own binary format, for traces that are read often.
 //!
 //! Everything a trace can hold (time in nanoseconds, operation, sectors, origin, placement, device) in 5 to 10 bytes a
-//! record, without loss, in blocks with checksums; `docs/traces.md` describes the bytes. `nandlab trace convert` writes it.
+//! record, without loss, in blocks with checksums. `nandlab trace convert` writes it.
+//!
+//! ## Bytes
+//! Versions 1 and 2. All numbers are little-endian. A varint has seven bits a byte, the lowest first; the top bit
+//! announces another byte.
+//!
+//! * Header, 16 bytes: `89 4E 4C 54 52 0D 0A 1A`, version (2 bytes: 1, or 2 if a write of the trace has a placement),
+//!   zero (2), CRC-32 of these 12 bytes (4).
+//! * Blocks: body length in bytes (4, at most 196,608), record count (4), CRC-32 of the body (4), body. The last block
+//!   has no body and no records, and the file ends there.
+//! * A record starts with a tag: bits 0 and 1 the operation (0 read, 1 write, 2 trim, 3 flush), bit 2 the address equals
+//!   the previous end, bit 3 as many sectors as the one before, bit 4 another origin, bit 5 another device, bit 6 the
+//!   same time. In version 2 bit 7 says another placement; in version 1 it is zero. Then, unless the tag says they are
+//!   absent: origin, device, placement (varint), nanoseconds since the record before (varint), distance from the previous
+//!   request's end to the address (varint, zigzag), sectors (varint). A flush has neither address nor sectors.
+//! * An origin or a device is a varint, its number in the table of this block; a number one past the table's end adds the
+//!   name that follows (length as varint, bytes).
+//! * A placement is 0 for none, or 1 + handle + 256 x group. It stays for the block's next writes. Other requests have
+//!   none: a flush with a placement is an update of its unit.
+//! * Every block starts from time 0, end 0, no sectors, no placement, and empty tables: a record then belongs to the host
+//!   and to a device without a name.
 
 mod run;
 #[cfg(test)]

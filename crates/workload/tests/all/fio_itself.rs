@@ -350,7 +350,8 @@ fn the_page_of_keys_is_the_table() {
         };
         format!("| {} | {what} |\n", names(key.names))
     });
-    let made = format!("{}| key | here |\n|---|---|\n{}", &page[..start], rows.collect::<String>());
+    let made =
+        format!("{}| key | here |\n|---|---|\n{}<!-- end of keys -->\n", &page[..start], rows.collect::<String>());
     if std::env::var_os("NANDLAB_BLESS").is_some() {
         std::fs::write(&path, &made).unwrap();
         return;

@@ -1,6 +1,6 @@
 """The probe's jobs, and the files for fio.
 
-Each job isolates one part of a drive. `docs/calibrate.md` explains them.
+Each job isolates one part of a drive. `docs/calibrating.md` explains them.
 """
 
 from __future__ import annotations
