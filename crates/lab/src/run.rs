@@ -200,6 +200,14 @@ impl Left {
 
 const NS_PER_DAY: f64 = 86_400e9;
 
+/// Why the run ended. Below a firmware nothing wears out, so the sentence is the firmware's.
+fn told(experiment: &Experiment, stopped: Stopped) -> Stopped {
+    match stopped.why {
+        StopReason::WornOut if experiment.runs_firmware() => Stopped { why: StopReason::FirmwareFailed, ..stopped },
+        _ => stopped,
+    }
+}
+
 impl Run<'_> {
     fn measure(mut self, source: &mut Source) -> Result<Record, LabError> {
         let mount = self.mount_record();
@@ -259,13 +267,7 @@ impl Run<'_> {
             record.name_origins(&workload.origins());
         }
         record.partial = stopped.is_some();
-        record.stopped = stopped.map(|stopped| match stopped.why {
-            // Below a firmware nothing wears out, so the sentence is the firmware's.
-            StopReason::WornOut if self.experiment.runs_firmware() => {
-                Stopped { why: StopReason::FirmwareFailed, ..stopped }
-            }
-            _ => stopped,
-        });
+        record.stopped = stopped.map(|stopped| told(self.experiment, stopped));
         record.speed = Speed {
             wall_s,
             phases,

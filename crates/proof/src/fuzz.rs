@@ -8,6 +8,7 @@ mod configuration;
 mod image;
 mod lsm;
 mod nbd;
+mod nvme;
 mod operations;
 mod options;
 mod trace;
@@ -30,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "trace", run: trace },
     Target { name: "image", run: image },
     Target { name: "nbd", run: nbd },
+    Target { name: "nvme", run: nvme },
     Target { name: "lsm_operations", run: lsm_operations },
     Target { name: "lsm_bytes", run: lsm_bytes },
 ];
@@ -77,6 +79,14 @@ pub fn image(data: &[u8]) {
 /// If the server breaks the protocol, or a read returns wrong data.
 pub fn nbd(data: &[u8]) {
     nbd::run(data);
+}
+
+/// An NVMe host's PDUs over TCP, beside a disk model.
+///
+/// # Panics
+/// If the server breaks the protocol, falls silent, or a read returns wrong data.
+pub fn nvme(data: &[u8]) {
+    nvme::run(data);
 }
 
 /// Operations and new starts on an LSM tree with varied options, beside an ordered map.

@@ -42,7 +42,7 @@ fn about<'a>(path: &'a Path, options: &'a str, blocks: u32) -> About<'a> {
     };
     let rules =
         Rules { program_order: ProgramOrder::AscendingDense, partial_programs: 3, endurance: 1000, bits_per_cell: 1 };
-    About { path, options, geometry: Geometry::new(shape).unwrap(), rules }
+    About { path, options, geometry: Geometry::new(shape).expect("the shape is one"), rules }
 }
 
 fn opened(path: &Path, options: &str, told: &mut Heard) -> Result<Box<dyn Block>, String> {
