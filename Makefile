@@ -26,7 +26,7 @@ FUZZ_VERSION := 0.13.2
 # A cold build is not incremental: what a next build would reuse costs time. Whoever has built with cargo goes on as it does.
 COLD := $(if $(wildcard target/debug/incremental/*),,CARGO_INCREMENTAL=0)
 
-.PHONY: demo demo-build demo-wheel wheel test build bench lint docs validation probe powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
+.PHONY: demo demo-build demo-wheel wheel test build extension bench lint docs validation probe powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
 
 # A wheel in dist/ that was built from these sources spares the compiler.
 demo:
@@ -34,7 +34,7 @@ demo:
 		if [ -n "$$wheel" ]; then $(MAKE) --no-print-directory demo-wheel WHEEL="$$wheel"; \
 		else $(MAKE) --no-print-directory demo-build; fi
 
-demo-build: build
+demo-build: extension
 	@mkdir -p reports
 	@$(BIN)/nandlab demo --report reports/demo.html
 
@@ -56,7 +56,9 @@ test: build $(VENV)/.dev
 		$(BIN)/python -m pytest -q --share=$$share --basetemp=$$share/second; second=$$?; wait $$!; first=$$?; \
 		rm -rf $$share; exit $$((first + second))
 
-build: $(VENV)/.extension $(VENV)/.firmware $(VENV)/.bytecode
+build: extension $(VENV)/.firmware
+
+extension: $(VENV)/.extension $(VENV)/.bytecode
 
 bench: build
 	$(BIN)/nandlab bench
@@ -178,9 +180,10 @@ $(VENV)/.extension: $(VENV)/.tools $(RUST_SOURCES) pyproject.toml
 # The prover and the library for firmware in C, beside the Python files that call them.
 FIRMWARE := python/nandlab/firmware/lib
 $(VENV)/.firmware: $(VENV)/.tools $(RUST_SOURCES) include/nandlab.h
-	@$(COLD) cargo build --quiet --release --package nandlab-firmware
+	@# With the extension's package beside it, crates that both need have one set of features and are compiled once.
+	@$(COLD) cargo build --quiet --release --package nandlab-py --package nandlab-firmware --bin nandlab-prove
 	@mkdir -p $(FIRMWARE)/include
-	@cp target/release/nandlab-prove target/release/libnandlab.so $(FIRMWARE)
+	@cp target/release/nandlab-prove target/release/deps/libnandlab.so $(FIRMWARE)
 	@cp include/nandlab.h $(FIRMWARE)/include
 	@touch $@
 

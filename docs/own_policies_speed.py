@@ -1,4 +1,4 @@
-"""How fast policies in Python are beside those in Rust: the tables in performance.md.
+"""How fast policies in Python are beside those in Rust.
 
     python docs/own_policies_speed.py
 

@@ -2,7 +2,7 @@
 
 python docs/papers.py [NAME ...]           runs papers, by default all five, and writes everything below
 python docs/papers.py --words [NAME ...]   runs nothing; writes the words of tables, the cells of the Korean
-                                           summaries, the counts in README, the minutes in docs/reproduce.md
+                                           summaries, the minutes in docs/reproduce.md
 python docs/papers.py --check              fails if one of these is not as it would be written
 """
 
@@ -24,7 +24,6 @@ from nandlab.reproduce.search_words import Flip, exclusions, flips, gains, meets
 from nandlab.reproduce.verdict import VERDICTS, short
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
 MANUAL = ROOT / "docs" / "reproduce.md"
 BAR = r"\|"
 TWO = 2
@@ -214,11 +213,6 @@ def by_name(changes: list[Flip], claim: str) -> str:
     return "; ".join(f"`{name}` {', '.join(each)}" for name, each in values.items()) or "–"
 
 
-def cell(name: str, rows: list[Row]) -> str:
-    """What README says of a paper's claims."""
-    return f"[{len(rows)}](papers/{name}.toml){counts(rows).removeprefix(f'{len(rows)} claims')}"
-
-
 def read(name: str) -> Paper:
     """A paper's file."""
     return load(str(ROOT / "papers" / f"{name}.toml"))
@@ -274,7 +268,6 @@ def texts(paper: Paper, rows: list[Row], minutes: float) -> dict[Path, str]:
     return {
         page(name): put(own, READINGS, readings(paper)),
         summary(name): in_korean(summary(name).read_text(encoding="utf-8"), rows),
-        README: replaced(README, rf"\| \[\d+\]\(papers/{name}\.toml\)[^|]*\|", f"| {cell(name, rows)} |"),
         MANUAL: in_sum(replaced(MANUAL, rf"\b{name}(\s+)\d+\.\d\b", rf"{name}\g<1>{minutes:.1f}")),
     }
 

@@ -1,7 +1,5 @@
 """The paper about block recycling by cost: each of its assumptions matters."""
 
-from pathlib import Path
-
 import pytest
 from papers import Paper
 
@@ -70,10 +68,3 @@ def test_a_full_run_takes_2000_transactions():
     paper = load("migration").in_full()
     workloads = [paper.tree(part)["workload"] for part in ("small", "large", "phone", "fax")]
     assert [next(iter(each.values()))["transactions"] for each in workloads] == [2000] * 4
-
-
-def test_the_readme_counts_the_claims():
-    claims = load("migration").claims
-    ours = sum(claim.id.startswith("beyond.") for claim in claims)
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert f"[{len(claims)}](papers/migration.toml), of them {ours} ours" in readme

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from pathlib import Path
 
 import pytest
 from papers import Paper
@@ -116,10 +115,3 @@ def test_messages_take_the_page_writes_of_their_closed_form(size):
     flash = record.to_dict()["fs"]["phases"]["transactions"]["flash"]
     writes = 25 + 6 * (1 + (size - math.gcd(size, 512)) / 512)
     assert (flash["programs"] - flash["copies"]) / 1024 == pytest.approx(writes, abs=0.01)
-
-
-def test_the_readme_counts_the_claims():
-    claims = load("minv").claims
-    ours = sum(claim.id.startswith("beyond.") for claim in claims)
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert f"[{len(claims)}](papers/minv.toml), of them {ours} ours" in readme

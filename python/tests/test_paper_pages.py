@@ -42,7 +42,7 @@ def test_a_page_is_short_beside_its_tables(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tables_have_the_claims_of_the_file(papers, name):
-    """Names, statements, published values, readings, the counts in README, and minutes in the manual."""
+    """Names, statements, published values, readings, and minutes in the manual."""
     paper = papers.read(name)
     rows = papers.rows_on(name)
     assert [row.claim for row in rows] == [f"`{claim.id}`" for claim in paper.claims]

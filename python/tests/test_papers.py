@@ -137,13 +137,6 @@ def test_every_claim_says_where_it_is_read_from(name):
         assert claim.read_from or claim.kind == "not_reproducible", claim.id
 
 
-def test_the_readme_counts_the_claims():
-    claims = load("btree").claims
-    ours = sum(claim.id.startswith("beyond.") for claim in claims)
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert f"[{len(claims)}](papers/btree.toml), of them {ours} ours" in readme
-
-
 def test_the_table_of_small_writes_in_the_docs_is_what_is_measured():
     """RAM to the byte, the rest as far as one seed tells: five are behind the docs."""
     text = (Path(__file__).parents[2] / "docs" / "papers" / "btree.md").read_text(encoding="utf-8")

@@ -1,6 +1,5 @@
 //! The house rules a compiler does not check: layers, purity, sizes, leftovers, dead files, texts.
 
-mod plain_words;
 mod rooms;
 mod source;
 mod tree;

@@ -1,0 +1,67 @@
+"""The pages of the documentation: how long each may be, and the questions that each answers.
+
+A page's size counts the words that somebody wrote: neither code nor pictures, nor what a program writes
+between two marks.
+"""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+SIZES = {
+    "README.md": 700,
+    "ARCHITECTURE.md": 1500,
+    "CONTRIBUTING.md": 1500,
+    "docs/tutorial.md": 900,
+    "docs/install.md": 500,
+    "docs/concepts.md": 1400,
+    "docs/performance.md": 600,
+    "docs/validation.md": 2000,
+}
+"""Words at most."""
+
+QUESTIONS = Path(__file__).parent / "questions.csv"
+
+
+def words(text):
+    """How many words somebody wrote."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"<!-- (?!end of)([a-z ]+) -->.*?<!-- end of \1 -->", "", text, flags=re.DOTALL)
+    text = re.sub(r"!\[[^]]*\]\([^)]*\)", "", text)
+    return len(re.findall(r"\w[^\s|]*", text))
+
+
+def anchors(text):
+    """The headings of a page as its links name them."""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), flags=re.MULTILINE)
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in titles}
+
+
+def test_words_leave_out_code_pictures_and_what_programs_write():
+    text = "one two | three |\n\n![four](five.png)\n\n```console\n$ six\n```\n\n"
+    text += "<!-- x -->\n| 7 |\n<!-- end of x -->\nlast\n"
+    assert words(text) == 4
+
+
+@pytest.mark.parametrize("page", SIZES)
+def test_a_page_keeps_to_its_size(page):
+    assert words((ROOT / page).read_text(encoding="utf-8")) <= SIZES[page]
+
+
+def test_every_question_has_its_place():
+    """The anchor exists, and so do the words with which its answer begins."""
+    with QUESTIONS.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    lost = []
+    for row in rows:
+        path = ROOT / row["page"]
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        at = row["anchor"]
+        if (at and at not in anchors(text)) or row["says"] not in " ".join(text.split()):
+            lost.append(f"{row['question']} ({row['page']}#{at})")
+    assert lost == []
+    assert len({row["question"] for row in rows}) == len(rows) >= 30
