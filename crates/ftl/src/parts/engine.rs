@@ -71,8 +71,10 @@ pub use stripe::{ByAddress, Order, OverDies, Stripe};
 /// A page's target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
-    /// The host's frontiers, the dies in turn.
+    /// The host's first frontiers, the dies in turn.
     InTurn,
+    /// These frontiers of the host, the dies in turn.
+    Placed(u32),
     /// A die's frontier for the host, if the die takes pages.
     On(u32),
     /// A frontier for pages moved on a die.
