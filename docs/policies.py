@@ -39,8 +39,8 @@ class Kind(NamedTuple):
 KINDS = [
     Kind("Flash translation layers", "`[ftl.<name>]`", "crates/ftl/src", "ftls"),
     Kind("Victim policies", "`victim`", "crates/ftl/src/parts/victim"),
-    Kind("Placement", "`placement` of `page`", "crates/ftl/src/parts/placement"),
-    Kind("Wear levelling", "`wear` of `page`", "crates/ftl/src/parts/wear"),
+    Kind("Placement", "`placement` of `page` and `dftl`", "crates/ftl/src/parts/placement"),
+    Kind("Wear levelling", "`wear` of `page` and `dftl`", "crates/ftl/src/parts/wear"),
     Kind("Map caches", "`cache` of `dftl`", "crates/ftl/src/dftl/cmt"),
     Kind("Write buffers", "`[buffer.<name>]`", "crates/buffer/src", "buffers"),
     Kind("File systems", "`[fs.<name>]`", "crates/fs/src", "file_systems"),

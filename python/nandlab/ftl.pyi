@@ -567,6 +567,8 @@ def dftl(
     batch_write_back: bool | None = None,
     replacement: Literal['segmented'] | Mapping[str, Any] | Policy | None = None,
     allocation: Literal['dynamic', 'static', 'groups'] | Mapping[str, Any] | None = None,
+    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit', 'oracle', 'warcip', 'midas', 'fdp'] | Mapping[str, Any] | Policy | None = None,
+    wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | Mapping[str, Any] | Policy | None = None,
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | Mapping[str, Any] | Policy | None = None,
     reserve_blocks: int | None = None,
     map_spare_percent: int | None = None,
@@ -618,6 +620,47 @@ def dftl(
             filled, and a group's pages in free blocks are kept for collection: small groups cost the
             one, large ones the other. Default 0, the size with the least of both: the root of logical
             pages, dies and pages a block, multiplied.
+        placement: Which pages are kept in blocks apart, as in the page map: `one`, `two`, `origin`,
+            `dac`, `sepbit`, `warcip` or `python`. Each kind needs an open block on every die. Others
+            than `two` are for the allocation `dynamic`. Default "two".
+        placement.origin.streams: Kinds of pages of the host, 1 to 14. Default 8.
+        placement.dac.regions: Regions of temperature, 2 to 15. Default 6.
+        placement.oracle.classes: Classes of remaining life, 2 to 64. Each needs an open block on every
+            die. Default 8.
+        placement.oracle.windows: How the classes' windows grow. Default "doubling".
+        placement.oracle.window_percent: The first window in host page writes, in per cent of the spare
+            pages, 1 to 10,000. Default 100.
+        placement.oracle.victims: Who chooses the next victim. Default "dying_last".
+        placement.warcip.clusters: Clusters for host pages, 2 to 14. Default 5, as in the SepBIT paper.
+        placement.midas.groups: Most groups, the hot one among them, 2 to 15. Each has an open block on
+            every die. Default 8.
+        placement.midas.epoch: Host pages in an epoch, in multiples of the logical pages, 1 to 1,000.
+            Default 4, as in the paper.
+        placement.midas.watched: Pages watched for their update intervals, 256 to 16,777,216, spread
+            over the logical pages. Default 65536.
+        placement.pools.pages: Logical pages in the first pool, at least 1; all others are in the second
+            one.
+        placement.pools.blocks: Blocks on each die for the first pool, at least 2. One is being filled,
+            so its over-provisioning is `(blocks - 1) * pages_per_block * dies / pages - 1`. The second
+            pool's data blocks are all others but `reserve_blocks`.
+        placement.fdp.handles: Reclaim unit handles, 1 to 128. Default 8.
+        placement.fdp.persistent: Persistently isolated handles: `"all"`, `"none"`, or their numbers.
+            Their moved pages stay among themselves; moved pages of the others share units. With
+            `"none"` all handles are initially isolated. Default "none".
+        placement.fdp.groups: Reclaim groups: parts of the device with equally many dies. Default 1.
+        placement.fdp.unit_blocks: Blocks in a reclaim unit: a multiple of the dies in a group, or a
+            divisor. 0 stands for one block on each die of a group. Default 0.
+        placement.fdp.origins: Handles for writes without an identifier, by origin, such as `{ fat = 1,
+            file_data = 2 }`; other origins write through handle 0, and all of them to group 0.
+            `"each"`: each origin has a handle of its own, given in the order in which they come, and
+            the last handle serves all others. Default {}.
+        wear: How the wear is evened out between blocks, as in the page map; map blocks are not moved
+            for it. Groups take none. Default "none".
+        wear.threshold.erases: Data moves if two blocks' erases differ by more; at least 1. Default 20.
+        wear.bet.erases: Erases per erased set at which the other sets are emptied; at least 1. Default
+            20.
+        wear.bet.set_blocks: Blocks in a set, at least 1. Default 1.
+        wear.dual_pool.erases: Data moves if two blocks' erases differ by more; at least 1. Default 20.
         victim: The data block that garbage collection empties next; map blocks go by the fewest valid
             pages. Default "greedy".
         victim.d_choices.choices: Blocks drawn for each pick, 1 to 4096: with more it is greedy, and

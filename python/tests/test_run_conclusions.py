@@ -3,6 +3,7 @@ where they do; and what a notebook shows."""
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from conftest import write
@@ -11,6 +12,7 @@ from test_choose import advised, given
 import nandlab
 from nandlab.choosing.page import conclusions as of_choice
 from nandlab.experiment.result import Result
+from nandlab.figures import collectors
 from nandlab.figures.conclusions import of_comparison, of_run
 from nandlab.sweeping.conclusions import conclusions as of_sweep
 from nandlab.traces.trace import Trace
@@ -319,3 +321,19 @@ def test_a_comparison_tells_collectors_that_leave_dies_idle(nandlab_command, tmp
     assert compared("--vary", "ftl=page,dftl,superpage")
     assert not compared("--vary", "ftl=page,dftl")
     assert not compared("--vary", "ftl=page,dftl,superpage", "--set", "device.shape.dies_per_channel=1")
+
+
+def test_an_option_lets_the_banks_of_a_super_page_map_collect_side_by_side():
+    """Then a comparison with the page map tells nothing of collectors; one with the sector map does."""
+
+    def told(*ftls):
+        runs = [
+            SimpleNamespace(experiment={"ftl": ftl}, parts=object(), device=SimpleNamespace(dies=2))
+            for ftl in ftls
+        ]
+        return collectors.told(runs)
+
+    page, alone, tokens = {"page": {}}, {"superpage": {}}, {"superpage": {"collection": "tokens"}}
+    assert "a bank of superpage collects alone, the dies of page" in told(page, alone)
+    assert not told(page, tokens)
+    assert "a bank of sector_map collects alone, the dies of superpage" in told({"sector_map": {}}, tokens)

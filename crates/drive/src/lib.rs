@@ -17,9 +17,7 @@ mod chip;
 pub use chip::{BlockKind, Busy, Chip, Device};
 
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, RamUse, Request, ZoneReport, ZoneShape};
-use nandlab_ftl::{
-    BlockState, Disk, Events, Ftl, FtlConfig, FtlError, GroupUse, PlacementUse, Recycling, Visitor, ZoneUse,
-};
+use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlConfig, FtlError, Uses, Visitor};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
@@ -49,17 +47,8 @@ pub trait Drive: BlockDevice + Send {
     /// As [`Ftl::events`].
     fn events(&self) -> Events;
 
-    /// As [`Ftl::recyclings`].
-    fn recyclings(&self) -> Vec<Recycling>;
-
-    /// As [`Ftl::placement_use`].
-    fn placement_use(&self) -> Option<PlacementUse>;
-
-    /// As [`Ftl::group_use`].
-    fn group_use(&self) -> Option<GroupUse>;
-
-    /// As [`Ftl::zone_use`].
-    fn zone_use(&self) -> Option<ZoneUse>;
+    /// As [`Ftl::uses`].
+    fn uses(&self) -> Uses;
 
     /// As [`Ftl::blocks`].
     fn blocks(&self) -> Vec<BlockState>;
@@ -275,20 +264,8 @@ impl<F: Ftl, N: Nand + Chip + Send> Drive for Mounted<F, N> {
         self.disk.ftl().events()
     }
 
-    fn recyclings(&self) -> Vec<Recycling> {
-        self.disk.ftl().recyclings()
-    }
-
-    fn placement_use(&self) -> Option<PlacementUse> {
-        self.disk.ftl().placement_use()
-    }
-
-    fn group_use(&self) -> Option<GroupUse> {
-        self.disk.ftl().group_use()
-    }
-
-    fn zone_use(&self) -> Option<ZoneUse> {
-        self.disk.ftl().zone_use()
+    fn uses(&self) -> Uses {
+        self.disk.ftl().uses()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

@@ -14,9 +14,9 @@
 //! blocks. A partial host write reads the old page first. A written map page takes along all its changed entries.
 //!
 //! When a die has `reserve_blocks` or fewer free blocks beyond the map's claim there, each host page moves some pages of the
-//! die's victim, as in the page map (`parts/engine/collect.rs`). A moved page's entry changes in memory if it is there. Else
-//! it waits until the victim is empty, or its map page is written for another reason: a read and a program for each of those
-//! map pages (`dftl/moved.rs`).
+//! die's victim, as in the page map (`parts/engine/collect.rs`). `placement`, `victim` and `wear` act as there, for data blocks
+//! alone. A moved page's entry changes in memory if it is there. Else it waits until the victim is empty, or its map page is
+//! written for another reason: a read and a program for each of those map pages (`dftl/moved.rs`).
 //!
 //! ## Recovery
 //! No flush writes the map: a host page has its logical page number in its spare area. A mount reads all spare areas,
@@ -39,7 +39,9 @@
 //! if its map page was never written. A read whose entry finds no room in memory, since no block is left for the map page
 //! of what would leave, is carried out all the same. A 2 KiB page holds 512 entries of 4 bytes. An entry takes 8 bytes in memory, as
 //! in the paper, and 12 more for the lists and the search, which the paper leaves out. The share of protected entries
-//! is that of public simulators, where a new entry is protected at once.
+//! is that of public simulators, where a new entry is protected at once. The paper has neither placements nor wear
+//! levelling. A placement that asks who moves, such as `dac`, keeps the page map's reverse map: four bytes in memory for each
+//! page of the device.
 //!
 //! The paper has one chip. On several dies each die carries out operations in issue order. A program that waits for a
 //! read on another die holds its own die until then. A read that waits for its map page lets other reads go first, if
@@ -73,7 +75,7 @@ use crate::parts::flash_map::FlashMap;
 use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::noted_map::Holds;
 use crate::parts::partial::{merged, padded, read_mapped};
-use crate::{Events, FtlError, RamUse, Variant};
+use crate::{Events, Facts, FtlError, RamUse, Variant};
 pub use cmt::{Cache, Cdftl, Leaftl, Learned, Sftl, Tpftl};
 use cmt::{Cmt, Slot};
 pub use config::{Allocation, Config};
@@ -129,7 +131,8 @@ impl Scheme {
         page: &N::Buf,
     ) -> Result<(), FtlError> {
         let oob = Oob::data(at, Default::default(), nand.ctx().origin());
-        let to = pages.program(self, nand, self.target(at), page, &[], oob)?;
+        let target = self.target(pages, nand, (at, slot));
+        let to = pages.program(self, nand, target, page, &[], oob)?;
         // Collection may have moved the page, so its current place is looked up last.
         let old = self.cmt.page(slot);
         self.cmt.set(slot, to);
@@ -140,7 +143,7 @@ impl Scheme {
         } else {
             self.mapped = self.mapped.max(end);
         }
-        pages.table.set_valid(to);
+        pages.mapped(at, to);
         if let Some(groups) = self.groups.as_mut().filter(|_| old.is_some()) {
             groups.superseded(at);
         }
@@ -149,9 +152,9 @@ impl Scheme {
 
     /// The target for a host page.
     #[inline]
-    fn target(&self, at: Lpn) -> Target {
+    fn target<N: Nand>(&self, pages: &mut Pages, nand: &mut N, (at, slot): (Lpn, Slot)) -> Target {
         match self.config.allocation {
-            Allocation::Dynamic => Target::InTurn,
+            Allocation::Dynamic => pages.placed(nand, at, self.cmt.page(slot)),
             Allocation::Static => Target::On(at.0 % self.geometry.dies()),
             Allocation::Groups(_) => {
                 let groups = self.groups.as_ref().expect("it is made with the options");
@@ -203,6 +206,10 @@ impl engine::Scheme for Scheme {
         }
         notices.extend(config.notice_of_groups(geometry, logical_pages));
         Ok(notices)
+    }
+
+    fn facts(config: &Config) -> Facts {
+        Facts { levels_wear: config.wear.choice("ftl.dftl.wear"), ..Facts::default() }
     }
 
     fn max_logical_pages(config: &Config, geometry: &Geometry, _: &Rules) -> Result<u32, FtlError> {
@@ -279,7 +286,7 @@ impl engine::Scheme for Scheme {
         if old.is_some() {
             self.cmt.set(slot, Ppa::NONE);
             self.moved.remove(at);
-            pages.table.set_invalid(old);
+            pages.trimmed(at, old);
             self.groups.iter_mut().for_each(|groups| groups.superseded(at));
             self.trimmed.insert(at.0 / self.per_map_page());
         }
@@ -333,15 +340,14 @@ impl engine::Scheme for Scheme {
         self.logical_pages
     }
 
-    fn ram(&self, _: &Pages) -> RamUse {
+    fn ram(&self, pages: &Pages) -> RamUse {
         let mut ram = RamUse::default();
+        pages.add_tables(&mut ram);
         self.cmt.ram(&mut ram);
         ram.sram.insert("gtd", self.map.directory_bytes());
         ram.sram.insert("trim_marks", u64::from(self.map.pages()).div_ceil(8));
-        ram.sram.insert("valid_counts", 2 * u64::from(self.geometry.blocks()));
         // By die, the entries of a victim's pages wait for their map pages.
         ram.sram.insert("moved_pages", 8 * u64::from(self.geometry.pages_per_block() * self.geometry.dies()));
-        ram.dram.insert("valid_bits", u64::from(self.geometry.pages()).div_ceil(8));
         ram
     }
 

@@ -56,7 +56,7 @@ pub struct Choice {
     /// The value, as an experiment has it.
     pub value: String,
     /// The key for the point from which on the choice acts.
-    pub begins_with: Option<&'static str>,
+    pub begins_with: Option<String>,
 }
 
 impl Choice {
@@ -71,8 +71,8 @@ impl Choice {
     }
 
     /// The same, acting from the point set by `key` on.
-    pub(crate) fn beginning_with(self, key: &'static str) -> Self {
-        Self { begins_with: Some(key), ..self }
+    pub(crate) fn beginning_with(self, key: impl Into<String>) -> Self {
+        Self { begins_with: Some(key.into()), ..self }
     }
 }
 

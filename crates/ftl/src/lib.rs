@@ -48,7 +48,9 @@ pub use parts::placement::{GroupUse, HandleUse, PlacementUse};
 pub use recycling::{Recycling, RecyclingKind};
 pub use zones::{ZoneOptions, ZoneUse};
 
+use future::Future;
 use nandlab_block::{Op, Request, ZoneReport, ZoneShape};
+use nandlab_nand::controller::ZoneReset;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId, Rules, SectorMask, Time};
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
@@ -80,6 +82,27 @@ pub trait Ftl: Sized + Send + 'static {
 
     /// Sets the experiment's seed for the random choices made under these options.
     fn set_seed(_config: &mut Self::Config, _seed: u64) {}
+
+    /// Sets the zones of the device; false if the FTL is no host of zones.
+    fn set_zones(_config: &mut Self::Config, _zones: ZoneOptions) -> bool {
+        false
+    }
+
+    /// Sets how long a reset of a zone takes to be answered, if the FTL hands resets out.
+    fn set_zone_reset(_config: &mut Self::Config, _reset: Option<ZoneReset>) {}
+
+    /// The zones that the host of a device will see; `None` if it sees none.
+    ///
+    /// # Errors
+    /// As [`Self::max_logical_pages`].
+    fn planned_zones(_config: &Self::Config, _geometry: &Geometry) -> Result<Option<ZoneShape>, FtlError> {
+        Ok(None)
+    }
+
+    /// Where the options keep what is known about the writes to come; `None` if no option asks for it.
+    fn future_mut(_config: &mut Self::Config) -> Option<&mut Future> {
+        None
+    }
 
     /// The facts settled by these options before the FTL runs.
     fn facts(_config: &Self::Config) -> Facts {
@@ -181,22 +204,12 @@ pub trait Ftl: Sized + Send + 'static {
         None
     }
 
-    /// What the host did with zones since the mount; `None` without zones.
-    fn zone_use(&self) -> Option<ZoneUse> {
-        None
-    }
-
     /// Ends the reclaim unit of a handle, if there is data placement: the next page written through it begins another.
     fn update_unit(&mut self, _placement: PlacementId) {}
 
-    /// The use of reclaim units since the mount; `None` without data placement.
-    fn placement_use(&self) -> Option<PlacementUse> {
-        None
-    }
-
-    /// The sizes and the forecast of the groups that a placement sizes, if there are any.
-    fn group_use(&self) -> Option<GroupUse> {
-        None
+    /// What some FTLs count beside their events.
+    fn uses(&self) -> Uses {
+        Uses::default()
     }
 
     /// Map entries looked up by firmware for these sectors in a page. Called only with `host.lookup_us`; a pure look.
@@ -225,11 +238,6 @@ pub trait Ftl: Sized + Send + 'static {
     /// The FTL's events since its mount.
     fn events(&self) -> Events;
 
-    /// The last log blocks that ended or were renewed, the oldest first, if the options ask to keep them.
-    fn recyclings(&self) -> Vec<Recycling> {
-        Vec::new()
-    }
-
     /// Each block's contents now, in address order.
     fn blocks(&self) -> Vec<BlockState>;
 
@@ -246,6 +254,19 @@ pub trait Ftl: Sized + Send + 'static {
     /// # Panics
     /// With the broken invariant and its address.
     fn check<N: Nand>(&self, nand: &mut N);
+}
+
+/// What some FTLs count since their mount, beside their events.
+#[derive(Clone, Debug, Default)]
+pub struct Uses {
+    /// The use of reclaim units; `None` without data placement.
+    pub placement: Option<PlacementUse>,
+    /// The sizes and the forecast of the groups that a placement sizes, if there are any.
+    pub groups: Option<GroupUse>,
+    /// What the host did with zones; `None` without zones.
+    pub zones: Option<ZoneUse>,
+    /// The last log blocks that ended or were renewed, the oldest first, if the options ask to keep them.
+    pub recyclings: Vec<Recycling>,
 }
 
 /// A named set of options.

@@ -1,9 +1,13 @@
 //! Every FTL, its options and its types, from one line each.
 
+use crate::future::Future;
+use crate::zones::ZoneOptions;
 use crate::{
     bast, block, dftl, fast, firmware, fmax, hybrid_map, kast, last, lazyftl, migration, mtbs, nftl, page, sector_log,
     sector_map, superblock, superpage, zns, zoned, Facts, Ftl, FtlError, Variant,
 };
+use nandlab_block::ZoneShape;
+use nandlab_nand::controller::ZoneReset;
 use nandlab_nand::{Geometry, Rules};
 
 /// An entry in the list of FTLs.
@@ -95,6 +99,34 @@ macro_rules! ftls {
             /// As [`Ftl::set_seed`].
             pub fn set_seed(&mut self, seed: u64) {
                 match self { $(Self::$variant(config) => $module::$ftl::set_seed(config, seed),)* }
+            }
+
+            /// As [`Ftl::set_zones`].
+            pub fn set_zones(&mut self, zones: ZoneOptions) -> bool {
+                match self { $(Self::$variant(config) => $module::$ftl::set_zones(config, zones),)* }
+            }
+
+            /// As [`Ftl::set_zone_reset`].
+            pub fn set_zone_reset(&mut self, reset: Option<ZoneReset>) {
+                match self { $(Self::$variant(config) => $module::$ftl::set_zone_reset(config, reset),)* }
+            }
+
+            /// As [`Ftl::planned_zones`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn planned_zones(&self, geometry: &Geometry) -> Result<Option<ZoneShape>, FtlError> {
+                match self { $(Self::$variant(config) => $module::$ftl::planned_zones(config, geometry),)* }
+            }
+
+            /// As [`Ftl::future_mut`].
+            pub fn future_mut(&mut self) -> Option<&mut Future> {
+                match self { $(Self::$variant(config) => $module::$ftl::future_mut(config),)* }
+            }
+
+            /// A copy of it.
+            pub fn future(&self) -> Option<Future> {
+                self.clone().future_mut().cloned()
             }
 
             /// As [`Ftl::facts`].

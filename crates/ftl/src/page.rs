@@ -56,7 +56,7 @@ use crate::parts::partial::{padded, read_mapped};
 pub use crate::parts::placement::{
     Dac, FdpOptions, GroupUse, Handles, Midas, Origins, Placement, PlacementUse, Streams, TwoPools, Warcip,
 };
-use crate::{Facts, FtlConfig, FtlError, RamUse, Variant};
+use crate::{Facts, FtlError, RamUse, Variant};
 use nandlab_nand::{Geometry, Kind, Lpn, Nand, Ppa, Rules, SectorMask};
 
 /// The FTL.
@@ -95,6 +95,10 @@ impl engine::Scheme for Scheme {
 
     fn set_seed(config: &mut Config, seed: u64) {
         config.seed = seed;
+    }
+
+    fn future_mut(config: &mut Config) -> Option<&mut Future> {
+        matches!(config.placement, Placement::Oracle(_)).then_some(&mut config.future)
     }
 
     fn facts(config: &Config) -> Facts {
@@ -233,23 +237,5 @@ impl engine::Scheme for Scheme {
     fn check<N: Nand>(&self, pages: &Pages, nand: &mut N) {
         let newest = pages.newest_on_flash(self.map.len(), nand);
         self.check_map(pages, nand, |at| newest[at.index()].map_or(0, |(seq, _)| seq));
-    }
-}
-
-impl FtlConfig {
-    /// As [`Self::future`], to be set.
-    pub fn future_mut(&mut self) -> Option<&mut Future> {
-        match self {
-            Self::Page(config) if matches!(config.placement, Placement::Oracle(_)) => Some(&mut config.future),
-            _ => None,
-        }
-    }
-
-    /// What is known about the writes to come; `None` if no option asks for it.
-    pub fn future(&self) -> Option<&Future> {
-        match self {
-            Self::Page(config) if matches!(config.placement, Placement::Oracle(_)) => Some(&config.future),
-            _ => None,
-        }
     }
 }

@@ -36,7 +36,7 @@ mod stage;
 mod waiting;
 
 use crate::zones::{Layout, ZoneOptions, ZoneUse, Zones};
-use crate::{error, BlockState, Events, Ftl, FtlError, RamUse};
+use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Uses};
 use nandlab_block::{Request, ZoneReport, ZoneShape, ZoneState};
 use nandlab_nand::controller::ZoneReset;
 use nandlab_nand::{Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Rules, SectorMask};
@@ -90,7 +90,7 @@ impl Config {
         Ok(layout)
     }
 
-    pub(crate) fn zone_shape(&self, geometry: &Geometry) -> Result<ZoneShape, FtlError> {
+    fn zone_shape(&self, geometry: &Geometry) -> Result<ZoneShape, FtlError> {
         let layout = self.layout(geometry)?;
         let sectors = |pages: u32| u64::from(pages) * u64::from(geometry.sectors_per_page());
         let ZoneOptions { max_open, max_active, .. } = self.zones;
@@ -192,6 +192,19 @@ impl Ftl for Zns {
     type Config = Config;
     const HAS_ZONES: bool = true;
 
+    fn set_zones(config: &mut Config, zones: ZoneOptions) -> bool {
+        config.zones = zones;
+        true
+    }
+
+    fn set_zone_reset(config: &mut Config, reset: Option<ZoneReset>) {
+        config.reset = reset;
+    }
+
+    fn planned_zones(config: &Config, geometry: &Geometry) -> Result<Option<ZoneShape>, FtlError> {
+        config.zone_shape(geometry).map(Some)
+    }
+
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Config) -> Result<u32, FtlError> {
         let layout = config.layout(geometry)?;
         Ok(layout.zones.saturating_mul(layout.pitch))
@@ -286,8 +299,8 @@ impl Ftl for Zns {
         self.report(sector)
     }
 
-    fn zone_use(&self) -> Option<ZoneUse> {
-        Some(self.used)
+    fn uses(&self) -> Uses {
+        Uses { zones: Some(self.used), ..Uses::default() }
     }
 
     fn logical_pages(&self) -> u32 {

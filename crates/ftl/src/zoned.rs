@@ -40,7 +40,7 @@ pub use options::{Config, Copying, ZoneVictim};
 use crate::parts::copies::newest_copies;
 use crate::parts::noted_map::{Holds, NotedMap};
 use crate::parts::partial::{read_mapped, store_whole};
-use crate::zones::{Moved, Zones};
+use crate::zones::{Moved, ZoneOptions, Zones};
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, Cause, Geometry, Kind, Lpn, Nand, Oob, Origin, PageBuf, Ppa, Rules, SectorMask};
 use valid::Valid;
@@ -215,6 +215,11 @@ impl Ftl for Zoned {
 
     fn variants() -> Vec<Variant<Config>> {
         Config::variants()
+    }
+
+    fn set_zones(config: &mut Config, zones: ZoneOptions) -> bool {
+        config.zones = zones;
+        true
     }
 
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Config) -> Result<u32, FtlError> {

@@ -34,44 +34,12 @@ mod recover;
 mod used;
 
 use crate::parts::blocks::keeper::Keeper;
-use crate::{FtlConfig, FtlError};
+use crate::FtlError;
 pub(crate) use layout::Layout;
 use layout::Place;
 pub use layout::ZoneOptions;
-use nandlab_block::ZoneShape;
-use nandlab_nand::controller::ZoneReset;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 pub use used::ZoneUse;
-
-impl FtlConfig {
-    /// Sets the zones of the device; false if the FTL is no host of zones.
-    pub fn set_zones(&mut self, zones: ZoneOptions) -> bool {
-        match self {
-            Self::Zoned(config) => config.zones = zones,
-            Self::Zns(config) => config.zones = zones,
-            _ => return false,
-        }
-        true
-    }
-
-    /// The zones that the host of this device sees; `None` if it sees none.
-    ///
-    /// # Errors
-    /// As [`crate::Ftl::max_logical_pages`].
-    pub fn zone_shape(&self, geometry: &Geometry) -> Result<Option<ZoneShape>, FtlError> {
-        match self {
-            Self::Zns(config) => config.zone_shape(geometry).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    /// Sets how long a reset of a zone takes to be answered; without effect on an FTL that hands no resets out.
-    pub fn set_zone_reset(&mut self, reset: Option<ZoneReset>) {
-        if let Self::Zns(config) = self {
-            config.reset = reset;
-        }
-    }
-}
 
 /// A zone's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -272,7 +272,7 @@ impl Experiment {
     /// The zones visible to the device's host.
     pub(crate) fn zone_shape(&self, geometry: &Geometry) -> Option<ZoneShape> {
         // The sizing reports an FTL that refuses its device.
-        self.ftl.as_ref().and_then(|ftl| ftl.zone_shape(geometry).ok().flatten())
+        self.ftl.as_ref().and_then(|ftl| ftl.planned_zones(geometry).ok().flatten())
     }
 
     /// The setting to open a key workload in.

@@ -252,7 +252,7 @@ pub(super) trait MapCache: std::fmt::Debug + Send {
     /// A map page was written with its marked entries.
     fn written(&mut self, map_page: u32);
 
-    /// A map page with this entry was written, as collection does for moved pages.
+    /// A map page with this moved page's entry was written, after [`Self::written`]: the entry needs no write of its own.
     fn clean(&mut self, _at: Lpn) {}
 
     /// Takes in marked entries, if there is room for all of them without anything leaving. For a mount.

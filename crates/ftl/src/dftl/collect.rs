@@ -15,7 +15,6 @@ impl Scheme {
             let at_once = if self.config.batch_update { of_map_page.len() } else { 1 };
             for some in of_map_page.chunks(at_once) {
                 self.update(pages, nand, map_page, some)?;
-                some.iter().for_each(|&(at, _)| self.cmt.clean(at));
             }
         }
         self.moved.emptied(die);

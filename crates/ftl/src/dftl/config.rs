@@ -4,10 +4,13 @@ use super::cmt::{Cache, Cdftl, Cmt, Leaftl, Learned, Segmented, Sftl, Tpftl};
 use super::groups::{GroupOptions, Groups};
 use crate::own::{self, About};
 use crate::parts::engine::room::usable_with;
-use crate::parts::engine::Quota;
+use crate::parts::engine::{self, Quota};
 use crate::parts::flash_map::Shape;
 use crate::parts::map_entries::entries_per_map_page;
+use crate::parts::placement::{Dac, Placement};
+use crate::parts::shares::FILLED;
 use crate::parts::victim::{DChoices, Victim};
+use crate::parts::wear::{Threshold, Wear};
 use crate::{error, FtlError, Variant};
 use nandlab_block::own::Own;
 use nandlab_nand::Geometry;
@@ -64,6 +67,11 @@ pub struct Config {
     pub replacement: Replacement,
     /// The die that takes a host page.
     pub allocation: Allocation,
+    /// Which pages are kept in blocks apart, as in the page map: `one`, `two`, `origin`, `dac`, `sepbit`, `warcip` or
+    /// `python`. Each kind needs an open block on every die. Others than `two` are for the allocation `dynamic`.
+    pub placement: Placement,
+    /// How the wear is evened out between blocks, as in the page map; map blocks are not moved for it. Groups take none.
+    pub wear: Wear,
     /// The data block that garbage collection empties next; map blocks go by the fewest valid pages.
     pub victim: Victim,
     /// Blocks kept free on each die for moved pages; at least 1. With 1, a program failure or a torn page during
@@ -88,6 +96,8 @@ impl Default for Config {
             batch_write_back: true,
             replacement: Replacement::Segmented,
             allocation: Allocation::Dynamic,
+            placement: Placement::Two,
+            wear: Wear::None,
             victim: Victim::Greedy,
             reserve_blocks: 2,
             map_spare_percent: 100,
@@ -134,7 +144,48 @@ impl Config {
         if let Replacement::Python(own) = self.replacement {
             own::check(own, "ftl.dftl.replacement")?;
         }
-        self.victim.check("ftl.dftl.victim")
+        self.victim.check("ftl.dftl.victim")?;
+        self.wear.check("ftl.dftl.wear")?;
+        self.check_placement()
+    }
+
+    /// Refuses placements that only the page map has, and those that the allocation does not ask.
+    fn check_placement(&self) -> Result<(), FtlError> {
+        self.placement.check("ftl.dftl.placement")?;
+        let refuse = |why: String| Err(FtlError::Config(why));
+        let name = match self.placement {
+            Placement::Pools(_) => "pools",
+            Placement::Fdp(_) => "fdp",
+            Placement::Oracle(_) => "oracle",
+            Placement::Midas(_) => "midas",
+            _ => "",
+        };
+        if !name.is_empty() {
+            return refuse(format!(
+                "ftl.dftl.placement = \"{name}\" is one of the page map alone: take \"one\", \"two\", \"origin\", \"dac\", \
+                 \"sepbit\", \"warcip\" or \"python\", or ftl.page"
+            ));
+        }
+        if self.placement != Placement::Two && self.allocation != Allocation::Dynamic {
+            return refuse(
+                "ftl.dftl.placement is for ftl.dftl.allocation = \"dynamic\": another allocation has frontiers of its own, so \
+                 take placement = \"two\""
+                    .into(),
+            );
+        }
+        if self.wear != Wear::None && matches!(self.allocation, Allocation::Groups(_)) {
+            return refuse(
+                "ftl.dftl.wear is not for ftl.dftl.allocation.groups, which collect by groups: take wear = \"none\""
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// The data blocks' options.
+    pub(super) fn of_engine(&self) -> engine::Config {
+        let plain = engine::Config::plain(self.victim, self.reserve_blocks, self.seed);
+        engine::Config { placement: self.placement, wear: self.wear, ..plain }
     }
 
     /// Refuses options that only DFTL's own cache reads.
@@ -201,11 +252,12 @@ impl Config {
         })
     }
 
-    /// Blocks beside those for data and the reserve: the map's, and those that groups fill.
+    /// Blocks beside those for data and the reserve: the map's, and those that groups or a placement fill beyond the usual
+    /// ones.
     pub(super) fn quota(&self, geometry: &Geometry, logical_pages: u32) -> Quota {
         let each = match self.allocation {
             Allocation::Groups(groups) => groups.filled(geometry, logical_pages),
-            Allocation::Dynamic | Allocation::Static => 0,
+            Allocation::Dynamic | Allocation::Static => self.of_engine().frontiers().saturating_sub(FILLED),
         };
         Quota { shared: self.shape(geometry, logical_pages).quota(geometry), each }
     }
@@ -248,7 +300,16 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     vec![
         Variant::safe("cmt_2", Config { cmt_entries: 2, ..small() }),
         Variant::safe("cmt_4", small()),
-        Variant::safe("cmt_16", Config { cmt_entries: 16, protected_percent: 80, ..small() }),
+        Variant::safe(
+            "dac",
+            Config {
+                placement: Placement::Dac(Dac { regions: 3 }),
+                victim: Victim::CostBenefit,
+                cmt_entries: 16,
+                protected_percent: 80,
+                ..small()
+            },
+        ),
         Variant::safe("eager", more()),
         Variant::safe("one_by_one", Config { batch_update: false, batch_write_back: false, ..small() }),
         Variant::safe("eager_one_by_one", Config { batch_update: false, ..more() }),
@@ -277,6 +338,13 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
             "grouped",
             Config { allocation: grouped, reserve_blocks: 1, ..cached(Cache::Learned(Learned { pieces: 2 }), 80) },
         ),
-        Variant::safe("d_choices", Config { victim: Victim::DChoices(DChoices { choices: 2 }), ..small() }),
+        Variant::safe(
+            "threshold",
+            Config {
+                wear: Wear::Threshold(Threshold { erases: 2 }),
+                victim: Victim::DChoices(DChoices { choices: 2 }),
+                ..small()
+            },
+        ),
     ]
 }

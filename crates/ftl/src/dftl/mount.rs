@@ -5,7 +5,7 @@ use super::moved::Moved;
 use super::{Config, Scheme};
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, BlockScan, Scans};
 use crate::parts::engine::adopt::{Found, Needs};
-use crate::parts::engine::{self, Pages};
+use crate::parts::engine::Pages;
 use crate::parts::flash_map::FoundMap;
 use crate::parts::map_entries::{compare, entries_per_map_page, Stale};
 use crate::parts::newest::Newest;
@@ -31,7 +31,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let copies: Vec<(u64, Ppa)> = newest.seqs.into_iter().zip(newest.map.iter()).collect();
     // By map page: the entries missing there.
     let mut stale: Vec<Stale> = Vec::new();
-    let mut valid: Vec<Ppa> = Vec::new();
+    let mut valid: Vec<(Ppa, Lpn)> = Vec::new();
     let per_map_page = entries_per_map_page(&geometry) as usize;
     let map = FoundMap::new(&geometry, shape, &scans).read(nand, |map_page, held| {
         let first = map_page as usize * per_map_page;
@@ -46,8 +46,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         groups: groups.as_ref().map_or(0, Groups::count),
         ..Needs::default()
     };
-    let options = engine::Config::plain(config.victim, config.reserve_blocks, config.seed);
-    let mut pages = Pages::new(nand, &options, needs, highest);
+    let mut pages = Pages::new(nand, &config.of_engine(), needs, highest);
     let mut scheme = Scheme {
         config: config.clone(),
         geometry,
@@ -65,8 +64,11 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         double_reads: 0,
         dirty_evictions: 0,
     };
-    let valid = valid.into_iter().map(|page| (page, Lpn::NONE));
-    let found = Found { scans: &scans, valid, is_other: |scheme: &Scheme, block| scheme.map.area().has(block) };
+    let found = Found {
+        scans: &scans,
+        valid: valid.into_iter(),
+        is_other: |scheme: &Scheme, block| scheme.map.area().has(block),
+    };
     pages.adopt(&mut scheme, nand, found)?;
     scheme.map.close_found(nand, &mut pages.keeper, &scans)?;
     pages.take_stock(&mut scheme)?;

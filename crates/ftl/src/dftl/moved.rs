@@ -4,6 +4,7 @@ use super::cmt::Cmt;
 use crate::parts::map_entries::{set_entry, ENTRY_BYTES};
 use nandlab_nand::{Lpn, Ppa};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The pages moved out of the victims that are being emptied. A map page read from flash takes its moved pages from here; it
 /// is written with them before the victim is erased, or earlier for another reason.
@@ -38,15 +39,14 @@ impl Moved {
         }
     }
 
-    /// Forgets the pages from `first` to before `end`: their map page was written.
-    pub(super) fn written(&mut self, first: Lpn, end: Lpn) {
+    /// Takes out the waiting pages in a range: their map page was written.
+    pub(super) fn take(&mut self, range: Range<Lpn>) -> Vec<Lpn> {
         if self.pages.is_empty() {
-            return;
+            return Vec::new();
         }
-        let written: Vec<Lpn> = self.pages.range(first..end).map(|(&at, _)| at).collect();
-        for at in written {
-            self.pages.remove(&at);
-        }
+        let written: Vec<Lpn> = self.pages.range(range).map(|(&at, _)| at).collect();
+        written.iter().for_each(|at| _ = self.pages.remove(at));
+        written
     }
 
     /// The waiting pages moved out of the victim on `die`, by logical page.

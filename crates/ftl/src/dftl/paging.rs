@@ -158,8 +158,9 @@ impl Scheme {
         if self.trimmed.remove(&map_page) {
             pages.keeper.noted(nand.ctx().last());
         }
-        self.moved.written(Lpn(map_page * self.per_map_page()), Lpn((map_page + 1) * self.per_map_page()));
         self.cmt.written(map_page);
+        let entries = Lpn(map_page * self.per_map_page())..Lpn((map_page + 1) * self.per_map_page());
+        self.moved.take(entries).into_iter().for_each(|at| self.cmt.clean(at));
         self.cmt.learn(map_page, bytes);
         Ok(())
     }
@@ -236,18 +237,23 @@ impl Scheme {
         if let Some(at) = cached {
             return Ok(at);
         }
+        self.search(pages, nand, page)
+    }
+
+    /// The logical page mapped to `page` by a map page. Entries changed since in memory count first: a page that was erased
+    /// and written anew may still be named by the map page of its former owner.
+    #[cold]
+    pub(super) fn search<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, page: Ppa) -> Result<Lpn, FtlError> {
         let mut bytes = std::mem::take(&mut self.page);
-        let mut found = Ok(None);
-        for map_page in 0..self.map.pages() {
-            found = self
-                .load(pages, nand, map_page, &mut bytes, 0)
-                .map(|_| entries(&bytes).position(|entry| entry == page));
-            if !matches!(found, Ok(None)) {
-                found = found.map(|place| place.map(|place| (map_page * self.per_map_page()) as usize + place));
-                break;
+        let per_map_page = self.per_map_page();
+        let found = (0..self.map.pages()).find_map(|map_page| match self.fill_in(pages, nand, map_page, &mut bytes) {
+            Ok(_) => {
+                let place = entries(&bytes).position(|entry| entry == page)?;
+                Some(Ok(Lpn(map_page * per_map_page + place as u32)))
             }
-        }
+            Err(error) => Some(Err(error)),
+        });
         self.page = bytes;
-        Ok(Lpn(found?.expect("a valid page has an entry") as u32))
+        found.expect("a valid page has an entry")
     }
 }

@@ -1,11 +1,12 @@
 //! Waits between operations on parallel dies.
 
 use super::{Allocation, Config, Dftl};
+use crate::parts::map_entries::set_entry;
 use crate::tests::{timed_flash, two_dies, Flash};
 use crate::Ftl;
 use nandlab_block::Op;
 use nandlab_nand::profile::Timing;
-use nandlab_nand::{Geometry, Lpn, Nand, Origin, SectorMask};
+use nandlab_nand::{Geometry, Lpn, Nand, Origin, Ppa, SectorMask};
 
 /// A map page with a newly mapped page must not be on flash before that page. If the page were lost, a mount would take
 /// the copy from before its trim, since the map page no longer records the trim.
@@ -78,4 +79,34 @@ fn a_partial_write_holds_the_die_of_its_page_alone() {
     assert_eq!(in_turn(Op::Read, 3), (modified, 2 * READ), "its die is free once it was read");
     assert_eq!(in_turn(Op::Read, 0), (modified, modified + READ), "the one that takes it is not");
     assert_eq!(in_turn(Op::Write, 0), (modified, modified + READ + PROGRAM), "one behind the other");
+}
+
+/// A search for a page's owner goes by the map as it is. A map page on flash may still name a place for a page that was
+/// written elsewhere since; the place has another owner by now.
+#[test]
+fn a_page_has_the_owner_of_the_present_map() {
+    let geometry = Geometry::single_die(64, 8, 512).unwrap();
+    let mut nand = timed_flash(geometry, &Timing::array(1.0, 10.0, 100.0));
+    let mut ftl = Dftl::mount(&mut nand, 200, &Config { cmt_entries: 4, ..Config::default() }).unwrap();
+    let page = SectorMask(1);
+    (0..200).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &()).unwrap());
+    let Dftl { pages, scheme } = &mut ftl;
+    // The first map page ends before logical page 150, whose entry leaves memory.
+    let (other, owner) = (Lpn(7), Lpn(150));
+    let slot = scheme.look_up(pages, &mut nand, owner).unwrap().0;
+    let place = scheme.cmt.page(slot);
+    let mut bytes = vec![0; 512];
+    let read = scheme.fill_in(pages, &mut nand, 0, &mut bytes).unwrap();
+    set_entry(&mut bytes, other.0, place);
+    scheme.store_map_page(pages, &mut nand, 0, &bytes, read).unwrap();
+    for at in [20, 21, 22, other.0].map(Lpn) {
+        let slot = scheme.look_up(pages, &mut nand, at).unwrap().0;
+        if at == other {
+            // Its own place, which flash does not tell.
+            scheme.cmt.set(slot, Ppa(0));
+        }
+    }
+    assert_eq!(scheme.cmt.find(owner), None, "memory does not answer");
+    assert_eq!(scheme.owner(pages, &mut nand, place).unwrap(), owner);
+    assert_eq!(scheme.search(pages, &mut nand, place).unwrap(), owner);
 }

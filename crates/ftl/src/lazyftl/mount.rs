@@ -30,7 +30,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let newest = Newest::of(&geometry, logical_pages, &scans);
     let copies: Vec<(u64, Ppa)> = newest.seqs.iter().copied().zip(newest.map.iter()).collect();
     let mut stale: Vec<Stale> = Vec::new();
-    let mut valid: Vec<Ppa> = Vec::new();
+    let mut valid: Vec<(Ppa, Lpn)> = Vec::new();
     let per_map_page = entries_per_map_page(&geometry) as usize;
     let map = FoundMap::new(&geometry, shape, &scans).read(nand, |map_page, held| {
         let first = map_page as usize * per_map_page;
@@ -54,8 +54,11 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         misses: 0,
         conversions: 0,
     };
-    let valid = valid.into_iter().map(|page| (page, Lpn::NONE));
-    let found = Found { scans: &scans, valid, is_other: |scheme: &Scheme, block| scheme.map.area().has(block) };
+    let found = Found {
+        scans: &scans,
+        valid: valid.into_iter(),
+        is_other: |scheme: &Scheme, block| scheme.map.area().has(block),
+    };
     pages.adopt(&mut scheme, nand, found)?;
     scheme.map.close_found(nand, &mut pages.keeper, &scans)?;
     pages.take_stock(&mut scheme)?;

@@ -2,7 +2,7 @@
 
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::parts::store::{self, Found, Options, Store};
-use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Recycling, Trims, Variant};
+use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Recycling, Trims, Uses, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Rules, SectorMask};
 
 /// A block-mapped FTL's scheme: it decides which block takes a page, and when to merge.
@@ -88,7 +88,7 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         Vec::new()
     }
 
-    /// As [`Ftl::recyclings`].
+    /// As in [`Uses`].
     fn recyclings(&self) -> Vec<Recycling> {
         Vec::new()
     }
@@ -272,8 +272,8 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
         self.store.events()
     }
 
-    fn recyclings(&self) -> Vec<Recycling> {
-        self.scheme.recyclings()
+    fn uses(&self) -> Uses {
+        Uses { recyclings: self.scheme.recyclings(), ..Uses::default() }
     }
 
     fn free_blocks(&self) -> u64 {

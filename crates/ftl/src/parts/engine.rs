@@ -53,8 +53,8 @@ use super::blocks::table::BlockTable;
 pub use super::shares::Quota;
 use super::victim::VictimPolicy;
 use super::wear::WearPolicy;
-use crate::parts::placement::{GroupUse, PlacementUse};
-use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
+use crate::future::Future;
+use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Uses, Variant};
 pub use background::Background;
 pub(crate) use config::variants;
 pub use config::{Collection, Config, ValidPages};
@@ -71,8 +71,10 @@ pub use stripe::{ByAddress, Order, OverDies, Stripe};
 /// A page's target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
-    /// The host's frontiers, the dies in turn.
+    /// The host's first frontiers, the dies in turn.
     InTurn,
+    /// These frontiers of the host, the dies in turn.
+    Placed(u32),
     /// A die's frontier for the host, if the die takes pages.
     On(u32),
     /// A frontier for pages moved on a die.
@@ -137,6 +139,10 @@ impl<S: Scheme> Ftl for PageMapped<S> {
 
     fn set_seed(config: &mut Self::Config, seed: u64) {
         S::set_seed(config, seed);
+    }
+
+    fn future_mut(config: &mut Self::Config) -> Option<&mut Future> {
+        S::future_mut(config)
     }
 
     fn facts(config: &Self::Config) -> Facts {
@@ -208,12 +214,8 @@ impl<S: Scheme> Ftl for PageMapped<S> {
         self.pages.retire_unit(placement);
     }
 
-    fn placement_use(&self) -> Option<PlacementUse> {
-        self.pages.use_of_units()
-    }
-
-    fn group_use(&self) -> Option<GroupUse> {
-        self.pages.placing.groups()
+    fn uses(&self) -> Uses {
+        Uses { placement: self.pages.use_of_units(), groups: self.pages.placing.groups(), ..Uses::default() }
     }
 
     fn look_ups(&self, op: Op, at: Lpn, sectors: SectorMask) -> u64 {

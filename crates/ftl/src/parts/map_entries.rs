@@ -35,8 +35,13 @@ pub(crate) fn fill(bytes: &mut [u8], entries: &[Ppa]) {
 pub(crate) type Stale = Vec<(Lpn, Ppa)>;
 
 /// Compares a map page's entries with the pages' newest copies; `first` is its first logical page. Returns the missing
-/// entries, and adds the valid pages.
-pub(crate) fn compare(first: u32, copies: &[(u64, Ppa)], held: Option<(u64, &[u8])>, valid: &mut Vec<Ppa>) -> Stale {
+/// entries, and adds the valid pages with their owners.
+pub(crate) fn compare(
+    first: u32,
+    copies: &[(u64, Ppa)],
+    held: Option<(u64, &[u8])>,
+    valid: &mut Vec<(Ppa, Lpn)>,
+) -> Stale {
     let mut stale = Stale::new();
     let (speaks, bytes) = held.unwrap_or((0, &[]));
     let said = entries(bytes).chain(std::iter::repeat(Ppa::NONE));
@@ -44,7 +49,7 @@ pub(crate) fn compare(first: u32, copies: &[(u64, Ppa)], held: Option<(u64, &[u8
         let is_trimmed = seq < speaks && !said.is_some();
         let page = if is_trimmed { Ppa::NONE } else { newest };
         if page.is_some() {
-            valid.push(page);
+            valid.push((page, at));
         }
         if page != said {
             stale.push((at, page));

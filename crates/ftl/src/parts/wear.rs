@@ -57,15 +57,11 @@ impl Wear {
         }
     }
 
-    /// The key for the point from which on data moves.
-    pub(crate) fn begins_with(self) -> &'static str {
-        match self {
-            Self::None | Self::Dynamic => "",
-            Self::Threshold(_) => "ftl.page.wear.threshold.erases",
-            Self::Bet(_) => "ftl.page.wear.bet.erases",
-            Self::DualPool(_) => "ftl.page.wear.dual_pool.erases",
-            Self::Python(_) => "ftl.page.wear.python",
-        }
+    /// The option `key` with its value, and the point from which on data moves; none if none does.
+    pub(crate) fn choice(self, key: &'static str) -> Option<crate::Choice> {
+        let mover = self.mover()?;
+        let option = if matches!(self, Self::Python(_)) { "" } else { ".erases" };
+        Some(crate::Choice::name(key, mover).beginning_with(format!("{key}.{mover}{option}")))
     }
 
     /// Whether cold data goes to worn blocks, with a frontier for them.

@@ -3,7 +3,9 @@
 use crate::lab::{cost, faulty_flash, flash, mount, mount_again, mounted, submit, write, Flash, Lab};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_drive::inside;
-use nandlab_ftl::dftl::{Config, Dftl};
+use nandlab_ftl::dftl::{Allocation, Config, Dftl, GroupOptions};
+use nandlab_ftl::parts::placement::{Placement, TwoPools};
+use nandlab_ftl::parts::wear::Wear;
 use nandlab_ftl::{Ftl, FtlError};
 use nandlab_nand::faulty::{BitErrors, Config as Faults};
 use nandlab_nand::random::Random;
@@ -160,6 +162,23 @@ fn options_that_cannot_work_are_refused_with_the_value() {
         (
             Config { protected_percent: 100, ..Config::default() },
             "ftl.dftl.protected_percent = 100: it is at least 1 and",
+        ),
+        (
+            Config { placement: Placement::Pools(TwoPools { pages: 2, blocks: 2 }), ..Config::default() },
+            "ftl.dftl.placement = \"pools\" is one of the page map alone",
+        ),
+        (
+            Config { placement: Placement::Sepbit, allocation: Allocation::Static, ..Config::default() },
+            "ftl.dftl.placement is for ftl.dftl.allocation = \"dynamic\"",
+        ),
+        (Config { placement: Placement::Sepbit, ..Config::default() }, "ftl.dftl.reserve_blocks = 2 would deadlock"),
+        (
+            Config {
+                wear: Wear::Dynamic,
+                allocation: Allocation::Groups(GroupOptions::default()),
+                ..Config::default()
+            },
+            "ftl.dftl.wear is not for ftl.dftl.allocation.groups",
         ),
     ] {
         let error = most(&config).unwrap_err().to_string();

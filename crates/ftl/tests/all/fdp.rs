@@ -39,7 +39,7 @@ fn most(geometry: &Geometry, config: &Config) -> u32 {
 }
 
 fn used(lab: &Lab) -> PlacementUse {
-    lab.placement_use().expect("the host places")
+    lab.uses().placement.expect("the host places")
 }
 
 fn send(lab: &mut Lab, op: Op, (first, sectors): (u64, u32), placement: PlacementId) {

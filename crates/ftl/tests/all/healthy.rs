@@ -1,7 +1,8 @@
 //! A page map on a device without faults takes writes for ever, under every victim policy and placement.
 
-use crate::lab::mount;
+use crate::lab::{mount, Lab, Options};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
+use nandlab_ftl::dftl::{self, Dftl};
 use nandlab_ftl::page::{Config, Dac, Midas, PageMap, Placement, Streams, Stripe, TwoPools, Warcip};
 use nandlab_ftl::parts::victim::{DChoices, Victim, WindowedGreedy};
 use nandlab_ftl::parts::wear::{Bet, DualPool, Threshold, Wear};
@@ -46,7 +47,17 @@ fn config(victim: Victim, placement: Placement, seed: u64) -> Config {
 
 /// Fills a device with 512-byte pages and overwrites it `times` times, in requests of up to `run` pages; `trims` in a
 /// hundred trim a page instead. `used` per cent of the exportable pages are exported.
-fn overwrite([dies, planes, blocks, pages]: Small, config: &Config, [used, trims, run]: [u32; 3], times: u32) {
+fn overwrite(small: Small, config: &Config, load: [u32; 3], times: u32) {
+    overwrite_on::<PageMap>(small, config, load, (times, config.seed)).check();
+}
+
+/// The same with another FTL; returns the device. Without sequence numbers only the page map can be checked.
+fn overwrite_on<F: Ftl<Config: Options>>(
+    [dies, planes, blocks, pages]: Small,
+    config: &F::Config,
+    [used, trims, run]: [u32; 3],
+    (times, seed): (u32, u64),
+) -> Lab {
     let shape = Shape {
         channels: 1,
         dies_per_channel: dies,
@@ -58,9 +69,9 @@ fn overwrite([dies, planes, blocks, pages]: Small, config: &Config, [used, trims
     };
     let geometry = Geometry::new(shape).unwrap();
     let rules = Rules::default();
-    let most = PageMap::max_logical_pages(&geometry, &rules, config).unwrap() * used / 100;
+    let most = F::max_logical_pages(&geometry, &rules, config).unwrap() * used / 100;
     let mut disk = mount(WithContent::new(Counting::<Lean>::new(geometry, rules)), most, config);
-    let mut random = Random::new(config.seed);
+    let mut random = Random::new(seed);
     for n in 0..(1 + times) * most {
         let op = if random.below(100) < u64::from(trims) { Op::Trim } else { Op::Write };
         let at = if n < most { u64::from(n) } else { random.below(most.into()) };
@@ -70,7 +81,7 @@ fn overwrite([dies, planes, blocks, pages]: Small, config: &Config, [used, trims
             panic!("request {n} of {most} pages: {error}: {shape:?} {used} % {trims} {config:?}")
         });
     }
-    disk.check();
+    disk
 }
 
 /// A policy that weighs more than valid pages empties blocks without gain, and each may take a trim note along. If
@@ -102,6 +113,21 @@ fn every_wear_levelling_and_reserve_takes_writes_for_ever() {
                 for (seed, placement) in (1..).zip([Placement::One, Placement::Two, DAC]) {
                     let config = Config { wear, reserve_blocks, ..config(victim, placement, seed) };
                     overwrite([1, 1, 24, 4], &config, [100, 10, 1], 12);
+                }
+            }
+        }
+    }
+}
+
+/// A mount of a map on flash closes open blocks, so its reserve follows another rule.
+#[test]
+fn every_placement_and_wear_levelling_of_a_map_on_flash_takes_writes_for_ever() {
+    for small in [[1, 1, 28, 4], [2, 1, 28, 4]] {
+        for placement in PLACEMENTS.into_iter().filter(|at| !matches!(at, Placement::Midas(_) | Placement::Pools(_))) {
+            for wear in [Wear::None, Wear::Threshold(Threshold { erases: 2 })] {
+                for (victim, reserve_blocks) in [(Victim::Random, 1), (Victim::CostBenefit, 2), (D_CHOICES, 3)] {
+                    let paged = dftl::Config { placement, wear, victim, reserve_blocks, ..dftl::Config::default() };
+                    overwrite_on::<Dftl>(small, &dftl::Config { cmt_entries: 8, ..paged }, [100, 10, 1], (12, 1));
                 }
             }
         }

@@ -147,7 +147,7 @@ fn a_log_block_without_valid_pages_is_given_back() {
     submit(&mut lab, Op::Trim, 8, 2);
     submit(&mut lab, Op::Flush, 0, 0);
     assert_eq!(cost_of(&mut lab, [8]), (1, 0, 1));
-    let last = *lab.recyclings().last().unwrap();
+    let last = *lab.uses().recyclings.last().unwrap();
     assert_eq!((last.kind, last.valid, last.logical_block), (RecyclingKind::Dropped, 0, 1));
 }
 
@@ -156,9 +156,9 @@ fn every_recycling_programs_a_page_of_the_map_where_the_option_says_so() {
     for (map_update, each) in [(MapUpdate::Page, 1), (MapUpdate::Oob, 0)] {
         let config = Config { map_update, kept_recyclings: kept(1000), ..rule(Rule::Limit(Limit::default())) };
         let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
-        let first = lab.recyclings().len() as u64;
+        let first = lab.uses().recyclings.len() as u64;
         let cost = cost(&mut lab, |lab| write(lab, (0..400).map(|at| at * 7 % 24)));
-        let recyclings = lab.recyclings().len() as u64 - first;
+        let recyclings = lab.uses().recyclings.len() as u64 - first;
         assert!(recyclings > 20);
         assert_eq!(cost.programs() - cost.copies - 400, each * recyclings);
         let counted = lab.ctx().matrix().sum(|_, cause| cause == Cause::Map);
@@ -199,7 +199,7 @@ fn the_last_recyclings_are_kept_with_what_the_rule_saw() {
         Config { kept_recyclings: KeptRecyclings::Latest(Latest { count: 3, of: Some(1) }), ..rule(Rule::default()) };
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
     write(&mut lab, turns(1, 50).chain([17]));
-    let kept = lab.recyclings();
+    let kept = lab.uses().recyclings;
     assert_eq!(kept.len(), 3);
     assert!(kept.windows(2).all(|pair| pair[0].number < pair[1].number));
     let last = kept[2];

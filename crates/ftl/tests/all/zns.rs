@@ -116,7 +116,7 @@ fn an_append_names_the_zone_and_the_capacity_does_not_shrink() {
         assert_eq!(report(&lab, 1).capacity, 28);
     }
     assert_eq!(send(&mut lab, Op::Append, 32, 1), Err(ZoneFault::Full));
-    assert_eq!(lab.zone_use().unwrap().appends, 28);
+    assert_eq!(lab.uses().zones.unwrap().appends, 28);
     lab.check();
 }
 
@@ -135,7 +135,7 @@ fn limits_count_open_and_active_zones() {
     assert_eq!(command(&mut lab, ZoneCommand::Finish, 1), Ok(()), "the host makes room among the active ones");
     assert_eq!((state(&lab, 1), command(&mut lab, ZoneCommand::Close, 2)), (ZoneState::Full, Ok(())));
     assert_eq!(send(&mut lab, Op::Append, 96, 1), Ok(()));
-    let used = lab.zone_use().unwrap();
+    let used = lab.uses().zones.unwrap();
     assert_eq!((used.most_open, used.most_active, used.implicit_closes), (2, 3, 1));
     lab.check();
 }
@@ -150,7 +150,7 @@ fn changes_of_state_follow_the_state_machine() {
     assert_eq!((command(&mut lab, Open, 0), command(&mut lab, Close, 0)), (Ok(()), Ok(())));
     assert_eq!((state(&lab, 0), command(&mut lab, Close, 0)), (ZoneState::Closed, Ok(())));
     assert_eq!((command(&mut lab, Finish, 0), state(&lab, 0)), (Ok(()), ZoneState::Full), "an empty zone, too");
-    assert_eq!(lab.zone_use().unwrap().filled_pages, 7, "all of its capacity");
+    assert_eq!(lab.uses().zones.unwrap().filled_pages, 7, "all of its capacity");
     assert_eq!((command(&mut lab, Finish, 0), command(&mut lab, Open, 0)), (Ok(()), refused));
     assert_eq!((command(&mut lab, Close, 0), command(&mut lab, Reset, 0)), (refused, Ok(())));
     assert_eq!(
@@ -181,7 +181,7 @@ fn reads_open_no_zone() {
             assert_eq!(read(&mut lab, 32 * zone, 28), vec![0; 28], "round {round}");
         }
     }
-    let used = lab.zone_use().unwrap();
+    let used = lab.uses().zones.unwrap();
     assert_eq!((used.most_open, used.most_active), (0, 0));
 }
 

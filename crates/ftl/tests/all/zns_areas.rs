@@ -78,7 +78,7 @@ fn a_random_write_area_ends_at_the_capacity() {
     send(&mut lab, Op::Write, 36, 4).unwrap();
     assert_eq!(command(&mut lab, ZoneCommand::Finish, 1), Ok(()));
     assert_eq!((state(&lab, 1), read(&mut lab, 32, 9)), (ZoneState::Full, vec![0, 0, 0, 0, 37, 37, 39, 39, 0]));
-    let used = lab.zone_use().unwrap();
+    let used = lab.uses().zones.unwrap();
     assert_eq!((used.random_opens, used.commits, used.implicit_commit_pages), (2, 1, 5));
     lab.check();
 }
@@ -89,7 +89,7 @@ fn a_finish_fills_what_nobody_wrote() {
     command(&mut lab, ZoneCommand::OpenRandom, 0).unwrap();
     lab.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
     command(&mut lab, ZoneCommand::Finish, 0).unwrap();
-    assert_eq!(lab.zone_use().unwrap().filled_pages, 7);
+    assert_eq!(lab.uses().zones.unwrap().filled_pages, 7);
     lab.check();
 }
 

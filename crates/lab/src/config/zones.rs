@@ -14,7 +14,7 @@ use nandlab_nand::SECTOR_BYTES;
 pub(super) fn check_disk(experiment: &Experiment) -> Result<(), LabError> {
     let Some(ftl) = experiment.ftl.as_ref().filter(|ftl| ftl.has_zones()) else { return Ok(()) };
     let sizing = experiment.sizing()?;
-    let Ok(Some(shape)) = ftl.zone_shape(&sizing.geometry) else { return Ok(()) };
+    let Ok(Some(shape)) = ftl.planned_zones(&sizing.geometry) else { return Ok(()) };
     if shape.size.is_power_of_two() {
         return Ok(());
     }

@@ -45,6 +45,7 @@ pub(crate) struct Mark {
 
 impl Mark {
     pub(crate) fn of(engine: &mut dyn Engine) -> Self {
+        let uses = engine.uses();
         Self {
             matrix: engine.matrix().clone(),
             slc: engine.slc().cloned(),
@@ -54,10 +55,10 @@ impl Mark {
             joined_programs: engine.joined_programs(),
             reads_ahead: engine.reads_ahead(),
             spared_transfer: engine.spared_transfer(),
-            recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
-            placement: engine.placement_use(),
-            groups: engine.group_use(),
-            zones: engine.zone_use(),
+            recyclings: uses.recyclings.last().map_or(0, |last| last.number + 1),
+            placement: uses.placement,
+            groups: uses.groups,
+            zones: uses.zones,
             pe_cycles: Cycles::of(engine.chip().pe_cycles()),
             unused_at_erase: engine.chip().unused_at_erase(),
             buffer: engine.buffer(),

@@ -128,7 +128,7 @@ pub(crate) fn levelling_not_begun(experiment: &Experiment, record: &Record, was_
         Kind::Requests(_) => Some("a larger precondition.warm_up measures later requests".to_owned()),
         Kind::Keys(_) | Kind::Files(_) => None,
     };
-    let sooner = levelling.begins_with.map(|key| format!("with a smaller {key} it begins sooner"));
+    let sooner = levelling.begins_with.as_ref().map(|key| format!("with a smaller {key} it begins sooner"));
     let ways_out: Vec<String> = later.into_iter().chain(sooner).collect();
     let said = format!("the device was called steady before {levelling} had moved anything, and it {since}");
     Some(if ways_out.is_empty() { said } else { format!("{said}; {}", ways_out.join(", and ")) })
@@ -296,7 +296,7 @@ pub(crate) fn unused_chances(experiment: &Experiment, record: &Record) -> Vec<St
     let mut found = Vec::new();
     let facts = experiment.ftl_facts();
     if let Some(gaps) = facts.gaps.filter(|_| record.gc.idle_steps == 0 && record.gc.runs > 0) {
-        let begins = gaps.begins_with.map_or(String::new(), |key| format!(", and {key} says when one begins"));
+        let begins = gaps.begins_with.as_ref().map_or(String::new(), |key| format!(", and {key} says when one begins"));
         found.push(format!(
             "{} had no effect: no gap between requests was long enough to collect a block in; host.think_time_us and \
              recorded arrivals leave gaps{begins}",

@@ -235,7 +235,8 @@ impl Run<'_> {
 
     /// Log-block history since `start`, if the FTL keeps it.
     fn recyclings(&self, start: &Mark) -> Option<RecyclingRecord> {
-        let since: Vec<_> = self.engine.recyclings().into_iter().filter(|one| one.number >= start.recyclings).collect();
+        let since: Vec<_> =
+            self.engine.uses().recyclings.into_iter().filter(|one| one.number >= start.recyclings).collect();
         (!since.is_empty()).then(|| RecyclingRecord::of(since))
     }
 

@@ -5,7 +5,7 @@ use super::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, EarlyBuffer, Error, HostClock, Payload, Request, ZoneReport, ZoneShape};
 use nandlab_buffer::Buffered;
 use nandlab_drive::{Chip, Drive, DriveOn};
-use nandlab_ftl::{BlockState, Events, FtlError, GroupUse, PlacementUse, RamUse, Recycling, ZoneUse};
+use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Uses};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::work::Work;
 use nandlab_nand::{BlockId, Matrix, NandError, Stall, Time, Waits};
@@ -297,20 +297,8 @@ impl Engine for Stack {
         self.below.drive().events()
     }
 
-    fn recyclings(&self) -> Vec<Recycling> {
-        self.below.drive().recyclings()
-    }
-
-    fn placement_use(&self) -> Option<PlacementUse> {
-        self.below.drive().placement_use()
-    }
-
-    fn group_use(&self) -> Option<GroupUse> {
-        self.below.drive().group_use()
-    }
-
-    fn zone_use(&self) -> Option<ZoneUse> {
-        self.below.drive().zone_use()
+    fn uses(&self) -> Uses {
+        self.below.drive().uses()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

@@ -5,7 +5,7 @@ use nandlab_buffer::{Buffer, Counts, Placement};
 use nandlab_drive::Chip;
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FsError};
-use nandlab_ftl::{BlockState, Events, FtlError, GroupUse, PlacementUse, RamUse, Recycling, ZoneUse};
+use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Uses};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, NvmUsage};
 use nandlab_nand::work::Work;
@@ -168,22 +168,9 @@ pub trait Engine: Send {
     /// The FTL's events.
     fn events(&self) -> Events;
 
-    /// The last ended or renewed log blocks, if the FTL keeps them.
-    fn recyclings(&self) -> Vec<Recycling>;
-
-    /// The use of reclaim units, if the FTL has data placement.
-    fn placement_use(&self) -> Option<PlacementUse> {
-        None
-    }
-
-    /// The sized groups, if the FTL has any.
-    fn group_use(&self) -> Option<GroupUse> {
-        None
-    }
-
-    /// The use of zones; `None` without a zoned drive.
-    fn zone_use(&self) -> Option<ZoneUse> {
-        None
+    /// What some FTLs count beside their events; nothing without an FTL.
+    fn uses(&self) -> Uses {
+        Uses::default()
     }
 
     /// Each block's state.

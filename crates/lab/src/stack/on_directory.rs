@@ -3,7 +3,7 @@
 use super::{BufferCounts, Chip, Door, Engine, Files};
 use nandlab_fs::posix::Posix;
 use nandlab_fs::FileSystem;
-use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
+use nandlab_ftl::{BlockState, Events, RamUse};
 use nandlab_nand::{Matrix, Time};
 
 /// A directory during a run.
@@ -80,10 +80,6 @@ impl Engine for OnDirectory {
 
     fn events(&self) -> Events {
         Events::default()
-    }
-
-    fn recyclings(&self) -> Vec<Recycling> {
-        Vec::new()
     }
 
     fn chip(&self) -> &dyn Chip {

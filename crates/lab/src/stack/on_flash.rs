@@ -3,7 +3,7 @@
 use super::{BufferCounts, Chip, Door, Engine, Files, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FlashFs, FsConfig, FsError};
-use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
+use nandlab_ftl::{BlockState, Events, RamUse};
 use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, Nvram};
 use nandlab_nand::work::Work;
@@ -131,10 +131,6 @@ impl<N: Nand + Chip + Send + 'static> Engine for OnFlash<N> {
             lost_pages: counts.lost,
             ..Events::default()
         }
-    }
-
-    fn recyclings(&self) -> Vec<Recycling> {
-        Vec::new()
     }
 
     fn blocks(&self) -> Vec<BlockState> {

@@ -246,10 +246,7 @@ impl MapCache for Learned {
         self.entries.written(map_page);
     }
 
-    /// The map page may have been written, and its lines drawn, before the page's own move was known.
     fn clean(&mut self, at: Lpn) {
-        let place = self.place(at);
-        self.models[self.shape.map_page(at) as usize].forget(place);
         self.entries.clean(at);
     }
 

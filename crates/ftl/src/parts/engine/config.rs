@@ -94,14 +94,13 @@ impl Config {
         let name = |key, value: Option<&str>| value.map(|value| Choice::name(key, value));
         let refreshes = (self.refresh_percent > 0).then_some(self.refresh_percent);
         let gaps = self.idle.collected().map(|blocks| Choice::number("ftl.page.idle.collect.blocks", blocks));
-        let levels_wear = name("ftl.page.wear", self.wear.mover());
         let pools = matches!(self.placement, Placement::Pools(_)).then_some("pools");
         Facts {
             trims: Trims::noted(self.durable_trim),
             slc: name("ftl.page.slc_cache", self.slc_cache.name()),
             refreshes: refreshes.map(|percent| Choice::number("ftl.page.refresh_percent", percent)),
             gaps: gaps.map(|choice| choice.beginning_with("ftl.page.idle.collect.after_us")),
-            levels_wear: levels_wear.map(|choice| choice.beginning_with(self.wear.begins_with())),
+            levels_wear: self.wear.choice("ftl.page.wear"),
             pools: name("ftl.page.placement", pools),
             over_planes: Some(match self.stripe {
                 Stripe::Address(_) => "ftl.page.stripe.address.order = \"PCWD\"",

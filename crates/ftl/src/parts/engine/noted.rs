@@ -43,8 +43,7 @@ pub(crate) trait Noted: Scheme {
             self.superseded(pages, at, old, end);
             pages.supersede(old, end);
         }
-        pages.table.set_valid(to);
-        pages.placing.own(to, at);
+        pages.mapped(at, to);
     }
 
     /// Unmaps a page and writes overdue notes.
@@ -52,8 +51,7 @@ pub(crate) trait Noted: Scheme {
         let old = self.map_mut().trim(at);
         if old.is_some() {
             self.superseded(pages, at, old, 0);
-            pages.table.set_invalid(old);
-            pages.placing.trimmed(at);
+            pages.trimmed(at, old);
             let (reserve, of_block) = (pages.config.reserve_blocks, pages.data_pages);
             while let Some(segment) = self.map().overdue(reserve, of_block) {
                 self.write_note(pages, nand, Target::InTurn, segment)?;
@@ -81,8 +79,7 @@ pub(crate) trait Noted: Scheme {
             if old.is_some() {
                 pages.table.set_invalid(old);
             }
-            pages.table.set_valid(to);
-            pages.placing.own(to, Lpn::NONE);
+            pages.mapped(Lpn::NONE, to);
             Ok(())
         })
     }

@@ -1,6 +1,7 @@
 //! A page-mapped FTL's own decisions.
 
 use super::Pages;
+use crate::future::Future;
 use crate::parts::blocks::table::BlockTable;
 use crate::parts::noted_map::Holds;
 use crate::{Events, Facts, FtlError, RamUse, Variant};
@@ -28,6 +29,11 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
 
     /// As [`Ftl::set_seed`].
     fn set_seed(_config: &mut Self::Config, _seed: u64) {}
+
+    /// As [`Ftl::future_mut`].
+    fn future_mut(_config: &mut Self::Config) -> Option<&mut Future> {
+        None
+    }
 
     /// As [`Ftl::facts`].
     fn facts(_config: &Self::Config) -> Facts {

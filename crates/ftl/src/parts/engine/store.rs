@@ -34,9 +34,35 @@ impl Pages {
     /// The frontier for a host page.
     #[inline]
     pub(super) fn frontier_of<N: Nand, S: Noted>(&mut self, scheme: &mut S, nand: &mut N, at: Lpn) -> usize {
-        let old = scheme.map().at(at);
+        self.frontier_after(nand, at, scheme.map().at(at))
+    }
+
+    #[inline]
+    fn frontier_after<N: Nand>(&mut self, nand: &mut N, at: Lpn, old: Ppa) -> usize {
         let from = if old.is_some() { self.geometry.block_of(old) } else { BlockId::NONE };
         self.placing.frontier_of(at, from, nand.ctx())
+    }
+
+    /// The target for a host page in place of `old`, as the placement says.
+    #[inline]
+    pub(crate) fn placed<N: Nand>(&mut self, nand: &mut N, at: Lpn, old: Ppa) -> Target {
+        if self.placing.has_one_way() {
+            return Target::InTurn;
+        }
+        Target::Placed(self.frontier_after(nand, at, old) as u32)
+    }
+
+    /// A page programmed for `at` is valid.
+    #[inline]
+    pub(crate) fn mapped(&mut self, at: Lpn, to: Ppa) {
+        self.table.set_valid(to);
+        self.placing.own(to, at);
+    }
+
+    /// The page at `old` is trimmed.
+    pub(crate) fn trimmed(&mut self, at: Lpn, old: Ppa) {
+        self.table.set_invalid(old);
+        self.placing.trimmed(at);
     }
 
     #[inline(always)]
@@ -137,6 +163,7 @@ impl Pages {
     fn frontier_for_host(&mut self, target: Target) -> (usize, usize) {
         match target {
             Target::InGroup(group) => (self.next_in_group(group), group as usize),
+            Target::Placed(frontier) => (self.next_die(frontier as usize), frontier as usize),
             Target::On(die) => {
                 let frontier = self.placing.own_frontier();
                 let die = die as usize;

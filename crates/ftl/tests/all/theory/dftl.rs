@@ -1,10 +1,13 @@
 //! DFTL against closed forms, and against the page map.
 
-use super::{forms, mount, totals, Lab};
+use super::{forms, mount, totals, waf_of, Lab};
 use crate::lab::Options;
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
 use nandlab_ftl::dftl::{Config, Dftl};
 use nandlab_ftl::page;
+use nandlab_ftl::parts::placement::{Dac, Placement};
+use nandlab_ftl::parts::victim::Victim;
+use nandlab_ftl::parts::wear::{Threshold, Wear};
 use nandlab_ftl::{Events, Ftl};
 use nandlab_nand::random::Random;
 use nandlab_nand::{Cause, Cell, Counting, Geometry, Matrix, Rules};
@@ -145,4 +148,59 @@ fn with_the_whole_map_in_memory_it_is_a_page_map() {
     let (of_page, _) = random_writes(&mut page, 3, writes);
     near("programs", matrix.total().programs() as f64, of_page.total().programs() as f64, 0.005);
     assert!(totals(&mut page).erases() > 1000.0);
+}
+
+/// The map's blocks on a die, if it has 50 pages and blocks have 32.
+const MAP_BLOCKS: u32 = 4;
+
+fn whole() -> Config {
+    Config { cmt_entries: 1 << 20, ..Config::default() }
+}
+
+/// Programs for each of the host's, nine of ten of which go to a tenth of 6,400 pages.
+fn skewed(mut lab: Lab) -> f64 {
+    let logical = u64::from(lab.logical_pages());
+    let (mut at, mut random) = (0, Random::new(3));
+    waf_of(&mut lab, logical, || {
+        at = (at + 1) % logical;
+        at
+    });
+    let hot = logical / 10;
+    let mut next = || if random.chance(0.9) { random.below(hot) } else { hot + random.below(logical - hot) };
+    waf_of(&mut lab, 4 * logical, &mut next);
+    waf_of(&mut lab, 6 * logical, &mut next)
+}
+
+/// The cache holds the whole map, and the device has the map's blocks beside the page map's.
+#[test]
+fn a_placement_gains_as_much_as_in_the_page_map() {
+    let victim = Victim::CostBenefit;
+    let [two, dac] = [Placement::Two, Placement::Dac(Dac { regions: 3 })].map(|placement| {
+        let paged = skewed(lab(256 + MAP_BLOCKS, 32, 6400, &Config { placement, victim, ..whole() }));
+        let page = skewed(lab(256, 32, 6400, &page::Config { placement, victim, ..page::Config::default() }));
+        near(&format!("{placement:?}"), paged, page, 0.02);
+        paged
+    });
+    assert!(dac < 0.95 * two, "{dac} with regions, {two} without");
+}
+
+/// Without it the blocks with data that is never written again are never erased.
+#[test]
+fn wear_levelling_moves_cold_data() {
+    let spread = |wear| {
+        let mut lab = lab(64 + MAP_BLOCKS, 32, 1500, &Config { wear, ..whole() });
+        let (mut at, mut random) = (0, Random::new(4));
+        waf_of(&mut lab, 1500, || {
+            at = (at + 1) % 1500;
+            at
+        });
+        waf_of(&mut lab, 40_000, || random.below(150));
+        let erases = lab.chip().pe_cycles();
+        let (least, most) = (erases.iter().min().copied(), erases.iter().max().copied());
+        (most.unwrap_or(0) - least.unwrap_or(0), lab.events().wear_moves)
+    };
+    let (uneven, moves) = spread(Wear::None);
+    assert!(uneven > 50 && moves == 0, "{uneven} erases between blocks, {moves} moves");
+    let (even, moves) = spread(Wear::Threshold(Threshold { erases: 8 }));
+    assert!(even <= 12 && moves > 10, "{even} erases between blocks, {moves} moves");
 }

@@ -27,7 +27,7 @@ fn measured(r: f64, f: f64, op: f64) -> (GroupUse, f64) {
     waf_of(&mut lab, 12 * logical, &mut next);
     let waf = waf_of(&mut lab, 8 * logical, &mut next);
     assert_eq!(lab.sectors() / 8, logical);
-    (lab.group_use().expect("it sizes groups"), waf)
+    (lab.uses().groups.expect("it sizes groups"), waf)
 }
 
 /// The forecast is within 5 % of what is measured, which is above the best two pools (Desnoyers 2014): each kind of

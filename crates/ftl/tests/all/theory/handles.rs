@@ -44,9 +44,9 @@ fn measured(r: f64, f: f64, op: f64) -> [f64; 2] {
         false => first + random.below(logical - first),
     };
     write(&mut lab, 3 * logical, &mut chosen);
-    let before = lab.placement_use().expect("the host places").handles;
+    let before = lab.uses().placement.expect("the host places").handles;
     write(&mut lab, 4 * logical, &mut chosen);
-    let after = lab.placement_use().expect("the host places").handles;
+    let after = lab.uses().placement.expect("the host places").handles;
     let waf = |before: HandleUse, after: HandleUse| {
         1.0 + (after.moved_pages - before.moved_pages) as f64 / (after.host_pages - before.host_pages) as f64
     };
