@@ -91,8 +91,8 @@ def of_minv(kept):
     best = max(map(meets, kept.found.of_kind("joint")))
     assert best < meets(kept.rows[0])
     yield (
-        f"The best of the {kept.points['joint']} joint points meets {best} of the {len(kept.rows[0].seen)} claims "
-        f"that the search judges, the chosen values {meets(kept.rows[0])}"
+        f"The best of the {kept.points['joint']} joint points meets {best} of the {len(kept.rows[0].seen)} "
+        f"claims that the search judges, the chosen values {meets(kept.rows[0])}"
     )
     assert [name for name in kept.rows[0].seen if not kept.meets(kept.rows[0], name)] == ["fig2.gap_grows"]
     short = [row for row in kept.rows if row.values["message"] == "160"]
