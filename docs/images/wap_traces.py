@@ -1,4 +1,4 @@
-"""Writes the tables for recorded traces in docs/papers/wap-lru-traces.md, from a bundle for the WAP-LRU paper.
+"""Writes the tables of docs/papers/wap-lru-traces.md, from a bundle for the WAP-LRU paper.
 
 `nandlab reproduce wap-lru --traces DIR --seeds 1 --bundle wap.zip`, then
 `python docs/images/wap_traces.py wap.zip`. It also prints the counts for the page's sentences.
