@@ -72,8 +72,8 @@ def _btree():
     yield "FMAX merges after {sec4.fmax_9:.1f} page writes there"
     yield "MTBS after {sec4.mtbs_5:.1f}"
     yield "a slotted page costs {page.variable.slotted.sectors.cost:.1f} page reads an insert"
-    yield "when it is read {page.variable.deltas.sectors.cost:.1f}"
-    yield "whole pages {page.variable.slotted.cost:.1f}"
+    yield "when it is read, costs {page.variable.deltas.sectors.cost:.1f}"
+    yield "whole pages cost {page.variable.slotted.cost:.1f}"
 
 
 ROWS = {**_WRITTEN, "migration": [*_migration()], "btree": [*_btree()]}
