@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import resource
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -33,7 +34,9 @@ CLAIMS = ("<!-- claims -->", "<!-- end of claims -->")
 READINGS = ("<!-- readings -->", "<!-- end of readings -->")
 SEARCH = ("<!-- search -->", "<!-- end of search -->")
 """Around a table on a page; not every page has one of its search."""
-TITLES = ("claim", "where and what", "published", "measured", "verdict", "in true units")
+OPEN = ("<!-- open -->", "<!-- end of open -->")
+PICTURES = ("<!-- pictures -->", "<!-- end of pictures -->")
+TITLES = ("claim", "where and what", "published (tolerance)", "measured", "verdict", "in true units")
 MARKS = {"fitted": "a fit", "direction": "holds"}
 """Verdicts in a table, where they have another name."""
 COUNTED = {
@@ -83,13 +86,16 @@ def expected(claim: Claim) -> tuple[str, str, str]:
     said = f"{claim.where}: {' '.join(claim.statement.split())}".replace("|", BAR)
     if claim.published is None:
         return f"`{claim.id}`", said, ""
-    return f"`{claim.id}`", said, f"{short(claim.published)} {claim.unit}".strip()
+    tolerance = "exact" if claim.tolerance == "0" else claim.tolerance
+    return f"`{claim.id}`", said, f"{short(claim.published)} {claim.unit}".strip() + f" ({tolerance})"
 
 
 def row_of(judged: Judged) -> Row:
     """A claim's line."""
     name, says, published = expected(judged.claim)
     held = "holds" if all(each.holds for each in judged.held) else "does not hold"
+    if judged.verdict == "not_reproducible":
+        held = ""
     measured = held if judged.measured is None else short(judged.measured)
     return Row(name, says, published, measured, in_words(judged.verdict), in_words(judged.true_verdict))
 
@@ -148,17 +154,35 @@ def summary(name: str) -> Path:
     return page(name).with_suffix(".ko.md")
 
 
-def in_korean(text: str, rows: list[Row]) -> str:
-    """A summary with the cells of the claims that it names, as they are on the page."""
+def filled(text: str, rows: list[Row], cells: Callable[[Row], list[str]]) -> str:
+    """A text with the last three cells of each row that names a claim behind words of its own."""
     of = {row.claim: row for row in rows}
+    return re.sub(
+        r"^\| ([^|]*) \| (`[^|`]*`) \|[^|]*\|[^|]*\|[^|]*\|$",
+        lambda found: f"| {found[1]} | {found[2]} | {' | '.join(cells(of[found[2]]))} |",
+        text,
+        flags=re.MULTILINE,
+    )
 
-    def filled(found: re.Match[str]) -> str:
-        row = of[found[2]]
-        published = row.published.split(" ")[0]
-        cells = [IN_KOREAN.get(each, each) for each in (published, row.measured, row.verdict)]
-        return f"| {found[1]} | {found[2]} | {' | '.join(cells)} |"
 
-    return re.sub(r"^\| ([^|]*) \| (`[^|`]*`) \|[^|]*\|[^|]*\|[^|]*\|$", filled, text, flags=re.MULTILINE)
+def in_korean(row: Row) -> list[str]:
+    """A claim's cells in a summary in Korean."""
+    published = row.published.split(" ")[0]
+    return [IN_KOREAN.get(each, each) for each in (published, row.measured, row.verdict)]
+
+
+def in_english(row: Row) -> list[str]:
+    """A claim's cells in the table of those that matter."""
+    verdict = f"{row.verdict}; true units: {row.there}" if row.there not in ("", row.verdict) else row.verdict
+    number, _, rest = row.published.partition(" ")
+    percent = " %" if rest.startswith("%") else ""
+    return [f"{number}{percent} ({rest.rpartition('(')[2]}" if number else "–", row.measured, verdict]
+
+
+def those_that_matter(text: str, rows: list[Row]) -> str:
+    """A page with the cells of the claims that stand before all claims."""
+    head, rest = text.split(CLAIMS[0])
+    return filled(head, rows, in_english) + CLAIMS[0] + rest
 
 
 def readings(paper: Paper) -> str:
@@ -169,6 +193,29 @@ def readings(paper: Paper) -> str:
         decides = ", ".join(f"`{each}`" if "." in each else each for each in claims.split(", "))
         found.append(f"| {said} | {decides} |")
     return "\n".join(found)
+
+
+def opens(paper: Paper) -> str:
+    """What the paper leaves open, what is chosen, and what else was tried."""
+    found = ["| name | open in the paper | chosen | tried beside it |", "|---|---|---|---|"]
+    for each in paper.opens:
+        values = [as_written(value) for value in each.values]
+        chosen = as_written(each.chosen)
+        others = ", ".join(value for value in values if value != chosen)
+        what = " ".join(each.what.replace("|", BAR).split())
+        found.append(f"| `{each.name}` | {what} | {chosen} | {others} |")
+    return "\n".join(found)
+
+
+def pictures(text: str) -> str:
+    """Pictures, each below its own words."""
+    found = re.findall(r"^!\[([^]]*)\]\(([^)]*)\)$", text, flags=re.MULTILINE)
+    return "\n\n".join(f"{said}:\n\n![{said}]({path})" for said, path in found)
+
+
+def as_written(value: object) -> str:
+    """A value as the paper's file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def search(paper: Paper) -> str:
@@ -262,12 +309,15 @@ def disagreements(paper: Paper) -> list[str]:
 def texts(paper: Paper, rows: list[Row], minutes: float) -> dict[Path, str]:
     """Every file that names a paper's claims, as it should be."""
     name = paper.name
-    own = put(page(name).read_text(encoding="utf-8"), CLAIMS, table(paper, rows, minutes))
+    own = those_that_matter(page(name).read_text(encoding="utf-8"), rows)
+    own = put(own, CLAIMS, table(paper, rows, minutes))
     if SEARCH[0] in own:
         own = put(own, SEARCH, search(paper))
+    own = put(own, OPEN, opens(paper))
+    own = put(own, PICTURES, pictures(between(own, PICTURES)))
     return {
         page(name): put(own, READINGS, readings(paper)),
-        summary(name): in_korean(summary(name).read_text(encoding="utf-8"), rows),
+        summary(name): filled(summary(name).read_text(encoding="utf-8"), rows, in_korean),
         MANUAL: in_sum(replaced(MANUAL, rf"\b{name}(\s+)\d+\.\d\b", rf"{name}\g<1>{minutes:.1f}")),
     }
 

@@ -1,7 +1,7 @@
-"""The tables for recorded traces in docs/papers/wap-lru-traces.md, from a bundle for the WAP-LRU paper.
+"""Writes the tables of docs/papers/wap-lru-traces.md, from a bundle for the WAP-LRU paper.
 
 `nandlab reproduce wap-lru --traces DIR --seeds 1 --bundle wap.zip`, then
-`python docs/images/wap_traces.py wap.zip`.
+`python docs/images/wap_traces.py wap.zip`. It also prints the counts for the page's sentences.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import io
 import sys
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 from nandlab.reproduce import parse
 
+PAGE = Path(__file__).parents[1] / "papers" / "wap-lru-traces.md"
 MEASURES = ("gc", "programs", "energy", "write-us", "read-us", "hits")
 NEAR = 1.005
 """Figures within 0.5 % of the best one share its place."""
@@ -152,12 +154,26 @@ def _is_first(figures: dict[str, float], name: str) -> bool:
     return figures[name] <= min(figures.values()) * NEAR
 
 
+def put(text: str, tables: dict[str, str]) -> str:
+    """The page with other tables between its marks."""
+    for mark, table in tables.items():
+        head, _, rest = text.partition(f"<!-- {mark} -->\n")
+        _, end, tail = rest.partition(f"<!-- end of {mark} -->\n")
+        if not end:
+            raise SystemExit(f"{PAGE.name} has no place for {mark}")
+        text = f"{head}<!-- {mark} -->\n{table}{end}{tail}"
+    return text
+
+
 def main() -> None:
-    """Prints the tables, and the counts for the sentences below them."""
+    """Writes the tables, and prints the counts for the sentences below them."""
     bundle = Bundle(sys.argv[1])
-    print(f"{bundle.words(HEAD)}\n\n{one_trace(bundle, HEAD)}")
-    for alone, words in ((False, "every buffer keeps what was read"), (True, "reads go past every buffer")):
-        print(f"{words}\n\n{winners(bundle, alone)}")
+    tables = {
+        "one trace": one_trace(bundle, HEAD),
+        "reads cached": winners(bundle, False),
+        "reads past": winners(bundle, True),
+    }
+    PAGE.write_text(put(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
     print(sentences(bundle))
 
 

@@ -1,13 +1,13 @@
-"""The pages of the five papers: their tables, how many words they have, and the summaries in Korean."""
+"""The pages of the five papers: their tables, the ten claims that matter, and the summaries in Korean."""
 
 import re
 from pathlib import Path
 
 import pytest
 from programs import script
+from test_pages import SIZES
 
 ROOT = Path(__file__).parents[2]
-MOST_WORDS = 1500
 
 
 @pytest.fixture(scope="module")
@@ -19,25 +19,20 @@ def papers():
 NAMES = ("btree", "migration", "minv", "sector-map", "wap-lru")
 
 
-def words(text):
-    """How many words stand outside tables, code and pictures."""
-    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("|", "![", "<!--"))]
-    return len(" ".join(lines).split())
-
-
-def test_words_leave_out_tables_code_and_pictures():
-    assert words("one two\n\n| three |\n|---|\n\n![four](five.png)\n\n```console\n$ six\n```\n\nseven\n") == 3
-
-
 def test_every_paper_has_a_page_with_tables(papers):
     assert papers.PAPERS == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_is_short_beside_its_tables(name):
-    text = (ROOT / "docs" / "papers" / f"{name}.md").read_text(encoding="utf-8")
-    assert words(text) <= MOST_WORDS
+def test_a_page_is_short_and_its_claims_that_matter_are_ten(papers, name):
+    """Behind them stand all claims, in a fold."""
+    text = papers.page(name).read_text(encoding="utf-8")
+    assert SIZES[f"docs/papers/{name}.md"] <= 1200
+    head, fold = text.split(papers.CLAIMS[0])
+    assert head.endswith("<details markdown>\n<summary>All claims</summary>\n\n")
+    assert fold.split(papers.CLAIMS[1])[1].startswith("\n\n</details>\n")
+    named = re.findall(r"^\| [^|]* \| (`[^|`]*`) \|[^|]*\|[^|]*\|[^|]*\|$", head, re.MULTILINE)
+    assert len(set(named)) == len(named) == 10
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,7 +54,9 @@ def test_a_table_with_another_claim_is_seen(papers):
     text = papers.summary("minv").read_text(encoding="utf-8")
     row = next(row for row in rows if row.claim in text)
     changed = [each._replace(measured="7") if each == row else each for each in rows]
-    assert papers.in_korean(text, changed) != text
+    assert papers.filled(text, changed, papers.in_korean) != text
+    own = papers.page("minv").read_text(encoding="utf-8")
+    assert papers.those_that_matter(own, changed) != own
 
 
 @pytest.mark.parametrize("name", NAMES)
