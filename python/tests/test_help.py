@@ -41,11 +41,10 @@ def found(words):
 
 
 def example_of(context):
-    """The line behind `Example:`, which comes right after the usage."""
-    _usage, _, rest = context.get_help().partition("\n\n")
-    first = rest.splitlines()[0].strip()
+    """The command behind `Example:`, which comes right after the usage."""
+    first = context.get_help().split("\n\n")[1].strip()
     assert first.startswith("Example: nandlab "), first
-    return first.removeprefix("Example: ")
+    return " ".join(first.removeprefix("Example: ").replace("\\\n", "").split())
 
 
 def test_there_are_all_commands():

@@ -53,7 +53,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     return folder_for_files(ctx, parameter, folder)
 
 
-@example("nandlab calibrate my.toml --fio my.json --free device.timing.read_us=9..90")
+@example("nandlab calibrate drive.toml --fio measured.json --free device.timing.read_us=20..90")
 @click.command("calibrate")
 @experiment_argument(required=False)
 @click.option(

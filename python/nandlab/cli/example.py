@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -17,8 +18,10 @@ def example(line: str) -> Callable[[C], C]:
     def add(command: C) -> C:
         words = inspect.cleandoc(command.help or "")
         command.short_help = " ".join(words.partition("\n\n")[0].split()).removesuffix(".")
-        # After `\b` click keeps the line as it is.
-        command.help = f"\b\nExample: {line}\n\n{words}"
+        # After `\b` click keeps the lines as they are.
+        lines = textwrap.wrap(f"Example: {line}", 76, break_long_words=False, break_on_hyphens=False)
+        shown = " \\\n    ".join(lines)
+        command.help = f"\b\n{shown}\n\n{words}"
         return command
 
     return add
