@@ -19,7 +19,8 @@ def command(folder: str | None, as_json: bool) -> None:
     """List the examples, or copy them into a folder.
 
     FOLDER must be new or empty. The examples are experiments of every kind, the SQLite traces, the profiles
-    of devices and memories, jobs of fio for your own drive, and notebooks. In FOLDER the README's commands
+    of devices and memories, firmware in C, jobs of fio for your own drive, and notebooks. In FOLDER the
+    README's commands
     work as they stand.
     """
     from nandlab import bundled
