@@ -20,8 +20,7 @@ def command(folder: str | None, as_json: bool) -> None:
 
     FOLDER must be new or empty. The examples are experiments of every kind, the SQLite traces, the profiles
     of devices and memories, firmware in C, jobs of fio for your own drive, and notebooks. In FOLDER the
-    README's commands
-    work as they stand.
+    commands of the documentation find their files.
     """
     from nandlab import bundled
 
