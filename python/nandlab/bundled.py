@@ -1,4 +1,4 @@
-"""The examples that come with the package: experiments, traces, profiles, notebooks, jobs of fio.
+"""The examples that come with the package: experiments, traces, profiles, firmware, notebooks, jobs of fio.
 
 `nandlab/examples` looks like the repository. There its entries are links to it; a wheel
 has copies. So a relative path in an experiment leads to its trace in both.

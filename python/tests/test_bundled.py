@@ -19,7 +19,7 @@ def in_the_repository(folder):
 
 def test_the_examples_are_the_repositorys_own():
     names = set(bundled.files())
-    for folder in ("experiments", "profiles", "memories", "docs/notebooks"):
+    for folder in ("experiments", "profiles", "memories", "docs/notebooks", "examples/firmware"):
         own = {name for name in in_the_repository(folder) if "__pycache__" not in name.parts}
         assert own and own <= names, own - names
     assert {Path("workloads/sqlite/rollback.csv.gz"), Path("workloads/sqlite/wal.csv.gz")} <= names

@@ -27,6 +27,13 @@ def test_every_name_of_the_package_has_its_place_in_the_reference():
         assert getattr(nandlab, name).__doc__
 
 
+def test_every_name_of_the_reference_is_where_the_page_looks_for_it():
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    for path in re.findall(r"^::: (\S+)$", page, re.MULTILINE):
+        module, _, name = path.rpartition(".")
+        assert hasattr(importlib.import_module(module), name), path
+
+
 def test_the_page_on_performance_has_a_row_for_each_bench():
     source = (DOCS.parent / "crates" / "lab" / "src" / "bench.rs").read_text(encoding="utf-8")
     benches = re.findall(r"name: \"(\w+)\",", source)

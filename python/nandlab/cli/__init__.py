@@ -19,6 +19,7 @@ from typing import NoReturn, TextIO
 import click
 
 from nandlab.cli import background
+from nandlab.cli.example import example
 from nandlab.writing.visible import Visible
 
 COMMANDS = (
@@ -58,7 +59,8 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in help text order."""
-        return list(COMMANDS)
+        # The module of the command `list` hides the name of the type here.
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command by its name."""
@@ -87,6 +89,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
         ctx.exit()
 
 
+@example("nandlab run experiment.toml --report report.html")
 @click.command(
     cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
@@ -94,7 +97,10 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
 )
 def group() -> None:
-    """Run workloads on flash designs, and measure their cost."""
+    """Run workloads on flash designs, and measure what they cost.
+
+    `nandlab COMMAND --help` explains a command.
+    """
 
 
 def main(stop: Callable[[int, FrameType | None], NoReturn] | None = None) -> NoReturn:

@@ -8,16 +8,21 @@ from typing import Any
 import click
 
 from nandlab.cli.background import interruptible
+from nandlab.cli.example import example
 from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, print_table, say
 
 
+@example("nandlab bench")
 @click.command("bench")
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@click.option("--quick", is_flag=True, help="Small states and few repetitions: to see that it works.")
+@click.option("--quick", is_flag=True, help="Small states and few repetitions, as a trial.")
 @json_option
 def command(names: tuple[str, ...], quick: bool, as_json: bool) -> None:
-    """Measure the hot loops and the machine's own limits, or NAME alone."""
+    """Measure how fast nandlab is on this machine.
+
+    The command measures the hot loops and the limits of the machine, or NAME alone.
+    """
     from nandlab import __version__
 
     figures = interruptible(lambda: _figures(names, quick=quick))

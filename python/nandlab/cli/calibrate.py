@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED
+from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
     RegularFile,
@@ -52,10 +53,11 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     return folder_for_files(ctx, parameter, folder)
 
 
+@example("nandlab calibrate drive.toml --fio measured.json --free device.timing.read_us=20..90")
 @click.command("calibrate")
 @experiment_argument(required=False)
 @click.option(
-    "--measured", "tables", metavar="ROWS.csv", type=FILE, multiple=True, help="A table of measured rows."
+    "--measured", "tables", metavar="ROWS.csv", type=FILE, multiple=True, help="Measured rows, as a table."
 )
 @click.option(
     "--fio", metavar="RESULT.json", type=FILE, multiple=True, help="What `fio --output-format=json` wrote."
@@ -65,29 +67,37 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     metavar="KEY=LOW..HIGH",
     multiple=True,
     callback=values_by_key("KEY=LOW..HIGH, as in device.timing.read_us=40..80"),
-    help="A number of the device that is fitted, and its range; LOW..HIGH:log for a range of several "
-    "decades. KEY[0,1] are items of a list. Can be repeated.",
+    help="A number to fit, and its range; :log for decades. KEY[0,1]: items of a list. Repeatable.",
 )
 @click.option(
     "--hold-out",
     metavar="NAME|SHARE",
     multiple=True,
-    help="Rows that are predicted and not fitted: a name with * and ?, or a share such as 25%.",
+    help="Rows to predict, not to fit: a name with * and ?, or a share such as 25%.",
 )
-@click.option("--output", metavar="PROFILE.toml", callback=_output, help="The profile that is written.")
+@click.option("--output", metavar="PROFILE.toml", callback=_output, help="Write the profile.")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of the search."
+    "--seed",
+    metavar="N",
+    type=click.IntRange(0, 2**32 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of the search.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
+)
 @click.option(
     "--budget",
+    metavar="N",
     type=click.IntRange(1, 1_000_000),
     default=300,
     show_default=True,
-    help="The most parameter sets that the search measures.",
+    help="Sets of numbers to try at most.",
 )
 @click.option(
     "--requests",
+    metavar="N",
     type=click.IntRange(100, 100_000_000),
     default=20_000,
     show_default=True,
@@ -99,7 +109,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     metavar="DIR",
     type=click.Path(file_okay=False),
     callback=_plots,
-    help="Draw measured and simulated curves (SVG, PNG) into DIR.",
+    help="Draw measured and simulated curves.",
 )
 @report_option
 @probe_options
@@ -121,16 +131,14 @@ def command(  # noqa: PLR0913 - one for each option
     as_json: bool,
     **probing: Any,  # noqa: ANN401 - the options of `probe_options`
 ) -> int:
-    """Fit free numbers for the device in FILE to rows measured on a drive, and write a profile.
+    """Fit a device to rows measured on a drive.
 
-    The rows replace the workload in FILE. Its device, FTL and preconditioning stay. The command
-    prints measured beside fitted figures, then the predictions for held-out rows. Then it names
-    numbers the rows cannot tell apart.
+    The rows replace the workload in FILE. Its device, FTL and preconditioning stay. The command prints
+    measured beside fitted figures, then the predictions for held-out rows, then the numbers that the rows
+    cannot tell apart.
 
-    Ctrl-C stops the search and writes the best numbers until then, with exit status 1.
-
-    Without FILE: --probe-jobs DIR writes fio jobs for a drive of which nothing is known, and --probe DIR
-    reads their results.
+    Ctrl-C stops the search. The command then writes the best numbers so far, with exit status 1. For a drive
+    of which nothing is known, --probe-jobs and --probe need no FILE.
     """
     if is_asked(probing):
         given = {"FILE": file, "--measured": tables, "--fio": fio, "--free": free, "--hold-out": hold_out}

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from nandlab.cli.background import interruptible
+from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
@@ -20,6 +21,7 @@ from nandlab.cli.options import (
 from nandlab.cli.output import print_json
 
 
+@example("nandlab check experiment.toml")
 @click.command("check")
 @experiment_argument()
 @sets_option
@@ -27,9 +29,10 @@ from nandlab.cli.output import print_json
 @state_option
 @json_option
 def command(file: str, sets: list[Pair], as_json: bool) -> None:
-    """Check FILE, its trace and whether they fit; print the experiment with every default written out.
+    """Check an experiment, and print it with every default.
 
-    What is printed is an experiment again; sizes stand in it as comments.
+    The command checks FILE, its trace, and whether they fit. What it prints is an experiment again; sizes are
+    comments.
     """
     experiment = read(file, [override(pair, file) for pair in sets])
     resolved = experiment.resolve()

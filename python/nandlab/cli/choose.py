@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED
+from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
     allows_code,
@@ -50,23 +51,24 @@ class Size(click.ParamType):
             raise click.BadParameter(str(error)) from None
 
 
+@example("nandlab choose --flash 32M --workload phone --ram 64K")
 @click.command("choose")
 @click.option("--flash", type=Size(), required=True, help="Size of the flash, such as 32M.")
-@click.option(
-    "--workload", required=True, help="A workload of files, such as phone; `list workloads` has them."
-)
-@click.option("--ram", type=Size(), help="RAM that there is for tables; as much as it takes unless given.")
-@click.option("--nvram", type=Size(), default=0, help="NVRAM that there is; none unless given.")
+@click.option("--workload", required=True, help="A workload of files, such as phone.")
+@click.option("--ram", type=Size(), help="RAM for tables; no limit by default.")
+@click.option("--nvram", type=Size(), default=0, help="NVRAM; none by default.")
 @click.option(
     "--daily", type=Size(), default="1M", show_default=True, help="File data written in a day, such as 10M."
 )
-@click.option("--years", type=float, default=5, show_default=True, help="How long it is to last.")
+@click.option("--years", type=float, default=5, show_default=True, help="How long the device must last.")
 @click.option("--device", default="k9f5608", show_default=True, help="Profile of the chip.")
-@click.option("--transactions", type=click.IntRange(min=1), help="How long the workload is.")
+@click.option("--transactions", metavar="N", type=click.IntRange(min=1), help="Length of the workload.")
 @sets_option
 @policies_option
 @report_option
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
+)
 @json_option
 def command(  # noqa: PLR0913 - one for each option
     flash: int,
@@ -82,15 +84,11 @@ def command(  # noqa: PLR0913 - one for each option
     jobs: int | None,
     as_json: bool,
 ) -> int:
-    """Run a workload on every possible file system for a flash, and recommend one.
+    """Recommend a file system for a flash and a workload.
 
-    Each file system on bare flash is a candidate, and FAT over each FTL, with the least over-provisioning
-    from a few the FTL can work with, and a sector cache in the RAM left. Measured are time,
-    wear, RAM, NVRAM, energy, and a mount after the run; life follows from the most worn block. If a run
-    erases no block, a longer one tells the life, or it is not known. The recommended one is the fastest
-    among candidates that fit and are known to last long enough.
-
-    --set applies to candidates with the table, as in --set ftl.bast.log_blocks=16.
+    The candidates are each file system on bare flash, and FAT over each FTL. The recommended one is the
+    fastest of those that fit and last long enough. Each figure is measured; a life is not known if too few
+    blocks were erased.
     """
     from nandlab.choosing import Wish, choose
     from nandlab.cli.progress import Waiting

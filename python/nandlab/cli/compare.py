@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED, WRONG_INPUT, status_of
+from nandlab.cli.example import example
 from nandlab.cli.optimum import HEADS, Above, compared, optimum_option, sentences
 from nandlab.cli.options import (
     EXPERIMENT,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from nandlab.running.batch import Outcome, State
 
 
+@example("nandlab compare experiment.toml --vary ftl=page,bast,fast")
 @click.command("compare")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=EXPERIMENT)
 @vary_option
@@ -52,11 +54,11 @@ if TYPE_CHECKING:
     metavar="N",
     type=click.IntRange(min=1, max=1000),
     default=1,
-    help="Run each with N seeds, one after the other from its own, and say mean and 95 % interval.",
+    help="Run each design with N seeds, and print means with 95 % intervals.",
 )
 @optimum_option
 @click.option(
-    "--jobs", type=click.IntRange(min=1), help="Experiments at once; one for each processor by default."
+    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
 )
 @json_option
 def command(  # noqa: PLR0913 - one for each option
@@ -70,9 +72,10 @@ def command(  # noqa: PLR0913 - one for each option
     as_json: bool,
     **drawn: Any,  # noqa: ANN401 - options
 ) -> int:
-    """Run every FILE, with every combination of the --vary values, and compare.
+    """Run designs side by side, and compare their costs.
 
-    Ctrl-C stops and prints the finished part, marked partial, with exit status 1.
+    A design is a FILE with one combination of the --vary values. Ctrl-C stops the runs. The command then
+    prints the finished part, marked partial, with exit status 1.
     """
     plots = plots_of(drawn)
     return compare(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import click
 
+from nandlab.cli.example import example
 from nandlab.cli.options import Axis, report_option_of
 
 
+@example("nandlab demo")
 @click.command("demo")
 @report_option_of("demo.html")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), help="Experiments at once; one for each processor by default."
+    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
 )
 def command(report: str, jobs: int | None) -> int:
-    """Run ten designs under two traces of a real SQLite, and write a report.
+    """Run ten designs under two traces of a real SQLite.
 
-    Designs and traces come with nandlab, so this works in any folder. `nandlab examples FOLDER` copies
-    them.
+    The command writes a report. Designs and traces come with nandlab, so it works in any folder. `nandlab
+    examples FOLDER` copies them.
     """
     from nandlab import bundled
     from nandlab.cli.compare import compare

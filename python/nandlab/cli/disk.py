@@ -22,6 +22,7 @@ from nandlab.cli.disk_output import (
     text_of,
     wait,
 )
+from nandlab.cli.example import example
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, print_table, say
 
@@ -29,26 +30,30 @@ if TYPE_CHECKING:
     from nandlab._native import Disk
 
 
+@example('nandlab disk try -- sqlite3 my.db "create table t (a)"')
 @click.group("disk")
 def command() -> None:
     """Keep a device in an image, and let real programs use it.
 
-    `create` makes the image, `serve` turns it into a disk, and the others look at it.
+    `create` makes the image, `serve` turns it into a disk, and the others look at it. `try` does all of it
+    for one command.
     """
 
 
 command.add_command(trying.command)
 
 
+@example("nandlab disk create my.image experiment.toml")
 @command.command("create")
 @click.argument("image", type=click.Path())
 @click.argument("file", type=EXPERIMENT, required=False, metavar="[FILE]")
 @sets_option
 @json_option
 def create(image: str, file: str | None, sets: list[Pair], as_json: bool) -> None:
-    """Make IMAGE with the device in the experiment FILE, or from `--set` alone.
+    """Make an image of a new device.
 
-    A workload in FILE has no effect: programs make the requests.
+    The device is that of the experiment FILE, or of `--set` alone. A workload in FILE has no effect: programs
+    make the requests.
     """
     from nandlab import _native
 
@@ -69,11 +74,12 @@ def _info(image: str) -> dict[str, Any]:
     return info
 
 
+@example("nandlab disk info my.image")
 @command.command("info")
 @click.argument("image", type=IMAGE)
 @json_option
 def info(image: str, as_json: bool) -> None:
-    """Describe IMAGE, and all work on it since it was made."""
+    """Describe an image, and all work on it since it was made."""
     found = _info(image)
     for notice in found["notices"]:
         say(f"warning: {notice}")
@@ -122,13 +128,14 @@ def _unsaved(unsaved: dict[str, Any]) -> str:
     )
 
 
+@example("nandlab disk check my.image")
 @command.command("check")
 @click.argument("image", type=IMAGE)
 @json_option
 def check(image: str, as_json: bool) -> None:
-    """Check every FTL invariant and every page checksum in IMAGE.
+    """Check every FTL invariant and every page checksum of an image.
 
-    Exit status 1 if something is broken.
+    The exit status is 1 if something is broken.
     """
     from nandlab import _native
 
@@ -162,13 +169,15 @@ def _ask(image: str, question: str) -> dict[str, Any] | None:
     return found
 
 
+@example("nandlab disk stats my.image")
 @command.command("stats")
 @click.argument("image", type=IMAGE)
 @json_option
 def stats(image: str, as_json: bool) -> None:
-    """Print the measurements from the process that serves IMAGE, with a run record's names.
+    """Print the measurements of an image that is being served.
 
-    If no process serves it, the counts are those since IMAGE was made.
+    The names are those of a run's record. If no process serves IMAGE, the counts are those since IMAGE was
+    made.
     """
     found = _ask(image, "stats")
     if as_json:
@@ -181,15 +190,17 @@ def stats(image: str, as_json: bool) -> None:
     print_stats(found)
 
 
+@example("nandlab disk record my.image --output trace.nltr")
 @command.command("record")
 @click.argument("image", type=IMAGE)
 @click.option(
     "--output", required=True, type=click.Path(), metavar="FILE.nltr", help="The trace, a new file."
 )
 def record(image: str, output: str) -> None:
-    """Record every request to IMAGE, served by another process, until Ctrl-C.
+    """Record every request to an image that is being served.
 
-    The trace has each request's time and origin; `nandlab run` and `nandlab compare` replay it.
+    The recording ends with Ctrl-C. The trace has each request's time and origin; `nandlab run` and `nandlab
+    compare` replay it.
     """
     from nandlab import _native
 
@@ -204,17 +215,18 @@ def record(image: str, output: str) -> None:
     click.echo(f"{ended['requests']:,} requests are in {output}")
 
 
+@example("nandlab disk export my.image disk.raw")
 @command.command("export")
 @click.argument("image", type=IMAGE)
 @click.argument("file", type=click.Path())
 @json_option
 def export(image: str, file: str, as_json: bool) -> None:
-    """Copy what the disk in IMAGE holds into the new FILE.
+    """Copy the contents of the disk in an image into a new file.
 
     IMAGE stays as it is. Byte ranges that cannot be read are listed and left out; the exit status is then 1.
 
-    If the FTL cannot be mounted, FILE gets the newest copy of each sector on flash, and the exit status
-    is 1. Such a sector may hold a write that was never flushed, or what it held before a trim.
+    If the FTL cannot be mounted, FILE gets the newest copy of each sector on flash, and the exit status is 1.
+    Such a sector may hold a write that was never flushed, or its contents before a trim.
     """
     from nandlab import _native
 
@@ -253,10 +265,11 @@ def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[t
     return found
 
 
+@example("nandlab disk serve my.image --nbd disk.sock")
 @command.command("serve")
 @click.argument("image", type=IMAGE)
 @click.option("--nbd", metavar="SOCKET", help="Serve it by NBD on this unix socket.")
-@click.option("--fuse", metavar="DIR", help="Serve it as the file `disk` in this directory, by FUSE.")
+@click.option("--fuse", metavar="DIR", help="Serve it as the file `disk` in DIR.")
 @click.option(
     "--nvme",
     metavar="127.0.0.1:PORT",
@@ -267,14 +280,14 @@ def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[t
     type=click.Choice(["512", "4096"]),
     default="512",
     show_default=True,
-    help="Bytes of the NVMe drive's logical block.",
+    help="Bytes of a logical block over NVMe.",
 )
 @click.option("--http", metavar="127.0.0.1:PORT", help="Show it at work on a page, for this machine alone.")
-@click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
+@click.option("--pace", is_flag=True, help="Answer when a request's simulated time is over.")
 @click.option(
     "--durable",
     is_flag=True,
-    help="What is flushed also survives an end of this machine: erases wait for its disk.",
+    help="Flushed data also survives an end of this machine: erases wait for its disk.",
 )
 @read_only_options
 @epoch_option
@@ -285,13 +298,14 @@ def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[t
     "--regions",
     type=click.Path(),
     metavar="auto|FILE",
-    help="Origins of requests: those of the ext2, ext3, ext4 or XFS that is on the disk, or that a program "
-    "makes on it, or a file with a line "
-    "`sector, sectors, origin` for each part of the disk.",
+    help="Origins: auto for ext2, ext3, ext4 and XFS, or a file with lines `sector, sectors, origin`.",
 )
 @json_option
 def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
-    """Serve IMAGE until Ctrl-C or SIGTERM; print the cost at the end."""
+    """Serve an image as a disk until Ctrl-C or SIGTERM.
+
+    At the end the command prints what the requests cost.
+    """
     if all(options[way] is None for way in ("nbd", "nvme", "fuse")):
         raise click.UsageError(
             "say how programs are to reach the disk: --nbd SOCKET, --nvme 127.0.0.1:PORT, --fuse DIR, or "

@@ -34,12 +34,12 @@ def read_only_options(command: Callable[..., T]) -> Callable[..., T]:
     rescue = click.option(
         "--rescue",
         is_flag=True,
-        help="As --read-only, also for an image with old or missing parts. What is read may be wrong.",
+        help="As --read-only, also for old or missing parts. What is read may be wrong.",
     )
     read_only = click.option(
         "--read-only",
         is_flag=True,
-        help="The image stays as it is, and writes are refused. For a damaged image.",
+        help="Refuse writes, as for a damaged image.",
     )
     return read_only(rescue(command))
 

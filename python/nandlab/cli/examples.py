@@ -6,18 +6,21 @@ from pathlib import Path
 
 import click
 
+from nandlab.cli.example import example
 from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, print_table
 
 
+@example("nandlab examples my-folder")
 @click.command("examples")
 @click.argument("folder", metavar="[FOLDER]", required=False, type=click.Path(file_okay=False))
 @json_option
 def command(folder: str | None, as_json: bool) -> None:
-    """List the examples, or copy them into FOLDER, which must be new or empty.
+    """List the examples, or copy them into a folder.
 
-    They are experiments of every kind, the SQLite traces, the profiles of devices and memories, jobs of
-    fio for your own drive, and notebooks. In FOLDER the README's commands work as they stand.
+    FOLDER must be new or empty. The examples are experiments of every kind, the SQLite traces, the profiles
+    of devices and memories, firmware in C, jobs of fio for your own drive, and notebooks. In FOLDER the
+    commands of the documentation find their files.
     """
     from nandlab import bundled
 

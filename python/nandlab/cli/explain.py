@@ -9,6 +9,7 @@ import click
 
 from nandlab import reading
 from nandlab.cli import DONE, FAILED
+from nandlab.cli.example import example
 from nandlab.cli.optimum import optimum_option
 from nandlab.cli.options import RegularFile, allows_code, json_option, policies_option
 from nandlab.cli.output import echo_wrapped, print_json, say
@@ -17,19 +18,27 @@ if TYPE_CHECKING:
     from nandlab.running.batch import Stage
 
 
+@example("nandlab explain result.json")
 @click.command("explain")
 @click.argument("file", metavar="RESULT", type=RegularFile(allow_dash=True))
 @click.option(
-    "--less", type=click.Choice(["time", "erases"]), help="What is to be less; the time where one was kept."
+    "--less",
+    type=click.Choice(["time", "erases"]),
+    help="What should shrink; by default the time, if the run kept it.",
 )
 @click.option(
-    "--tries", type=click.IntRange(min=0), default=4, show_default=True, help="Changes that are run at most."
+    "--tries",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=4,
+    show_default=True,
+    help="Changes to run at most.",
 )
 @click.option(
     "--base",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
-    help="The folder of the experiment, from which its paths start; looked for beside RESULT unless given.",
+    help="The experiment's folder, where its paths start; looked for beside RESULT by default.",
 )
 @optimum_option
 @policies_option
@@ -42,13 +51,13 @@ def command(  # noqa: PLR0913 - one for each option
     optimum: bool,
     as_json: bool,
 ) -> int:
-    """Explain the time and erases in RESULT, and run the change that helps most.
+    """Explain why a run cost what it did, and try what would help.
 
-    RESULT is the output of `nandlab run --json`, or `-` for standard input. Changes follow from the cost of
-    each cause, and run one after the other until none of the others could save more; every gain is
-    measured, and every loss.
+    RESULT is the output of `nandlab run --json`, or `-` for standard input. The changes with the largest
+    possible savings run one after the other, until none of the others could save more. The command prints
+    what each change gains and loses.
 
-    Ctrl-C stops and prints the finished part, with exit status 1.
+    Ctrl-C stops the runs. The command then prints the finished part, with exit status 1.
     """
     from nandlab.cli.progress import Waiting
     from nandlab.explaining import explain, folder_of

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nandlab.cli import DONE, FAILED
+from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
@@ -25,17 +26,21 @@ if TYPE_CHECKING:
 TITLES = ("tenant", "share", "requests/s", "alone", "mean latency", "in queue", "alone", "slowdown")
 
 
+@example("nandlab fairness tenants.toml")
 @click.command("fairness")
 @experiment_argument()
 @sets_option
 @policies_option
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
+)
 @json_option
 def command(file: str, sets: list[Pair], jobs: int | None, as_json: bool) -> int:
     """Run the tenants in FILE together and each alone, and compare.
 
-    A tenant's slowdown is its mean latency beside the others over that alone. Fairness is the smallest
-    slowdown over the largest. Ctrl-C stops it without figures, with exit status 1.
+    A tenant's slowdown is its mean latency beside the others, divided by its mean latency alone. Fairness is
+    the smallest slowdown divided by the largest. Ctrl-C stops the runs; there are no figures then, and the
+    exit status is 1.
     """
     from nandlab.cli.progress import Waiting
     from nandlab.sharing import fairness

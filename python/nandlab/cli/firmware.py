@@ -6,17 +6,20 @@ import shlex
 
 import click
 
+from nandlab.cli.example import example
 
+
+@example("nandlab firmware --cflags")
 @click.command("firmware")
 @click.option("--cflags", is_flag=True, help="Print the options for the compiler.")
 @click.option("--libs", is_flag=True, help="Print the options for the linker.")
 @click.option("--pkg-config", is_flag=True, help="Print the folder for PKG_CONFIG_PATH.")
 @click.option("--cmake", is_flag=True, help="Print the folder for nandlab_DIR.")
 def command(cflags: bool, libs: bool, pkg_config: bool, cmake: bool) -> None:
-    """Print where nandlab.h and libnandlab are, as options for a C compiler or for a build system.
+    """Print how a C compiler finds nandlab.h and libnandlab.
 
-    A shared object for `nandlab prove` needs --cflags alone. The package of pkg-config is nandlab, the
-    target of CMake nandlab::nandlab.
+    A shared object for `nandlab prove` needs --cflags alone. The package of pkg-config is nandlab, the target
+    of CMake nandlab::nandlab.
     """
     from nandlab.firmware import FOLDER
 

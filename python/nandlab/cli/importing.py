@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nandlab.cli.example import example
 from nandlab.cli.options import json_option, refuse_overwriting, writable
 from nandlab.cli.output import print_json, print_table, say
 
@@ -42,6 +43,7 @@ class ImportCommand(click.Command):
         )
 
 
+@example("nandlab import mqsim ssdconfig.xml workload.xml -o mine.toml")
 @click.command("import", cls=ImportCommand)
 @click.argument("simulator", type=click.Choice(SIMULATORS))
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
@@ -50,9 +52,10 @@ class ImportCommand(click.Command):
 )
 @click.option(
     "--scenario",
+    metavar="N",
     type=click.IntRange(min=1),
     default=1,
-    help="Scenario of MQSim's workload; the first by default.",
+    help="Scenario of MQSim's workload; default: the first.",
 )
 @click.option("--model", metavar="NAME", help="Drive of NVMeVirt's ssd_config.h, such as SAMSUNG_970PRO.")
 @click.option(
@@ -60,7 +63,7 @@ class ImportCommand(click.Command):
     metavar="KEY=VALUE",
     multiple=True,
     callback=_instead,
-    help="Take this value of the other simulator's key in place of the file's. Can be repeated.",
+    help="Another value for a key of the file. Repeatable.",
 )
 @json_option
 def command(  # noqa: PLR0913 - one for each option
@@ -72,10 +75,11 @@ def command(  # noqa: PLR0913 - one for each option
     instead: dict[str, str],
     as_json: bool,
 ) -> None:
-    """Write the experiment for another simulator's configuration, and a table with every key's fate.
+    """Write the experiment for a configuration of another simulator.
 
-    FILE is ssdconfig.xml and workload.xml for mqsim, FILE.cfg for simplessd (SSD and standalone), ssd.conf
-    for flashsim, "-device femu,..." or a script with it for femu, ssd_config.h for nvmevirt.
+    A table says what became of each key. FILE is ssdconfig.xml and workload.xml for mqsim, FILE.cfg for
+    simplessd (SSD and standalone), ssd.conf for flashsim, "-device femu,..." or a script with it for femu,
+    ssd_config.h for nvmevirt.
 
     The experiment goes to stdout and the table to stderr; with --output, the table goes to stdout.
     """

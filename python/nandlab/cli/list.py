@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from nandlab.cli.example import example
 from nandlab.cli.options import json_option
 from nandlab.cli.output import echo_wrapped, print_json, print_table
 
@@ -24,17 +25,18 @@ KINDS = (
 )
 
 
+@example("nandlab list ftls page")
 @click.command("list")
 @click.argument("kind", metavar="[KIND]", required=False)
 @click.argument("name", metavar="[NAME]", required=False)
 @json_option
 def command(kind: str | None, name: str | None, as_json: bool) -> None:
-    """List everything in a KIND, or in all; with NAME, describe one entry in full.
+    """List FTLs, devices and all other parts, or describe one.
 
-    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories, victims or tables:
-    the other tables of an experiment, host, precondition and device. A NAME alone is enough, as in
-    `nandlab list page` or `nandlab list host`; if several kinds have it, all are shown. The table of an
-    experiment is a name, too, as in `nandlab list buffer.lru`.
+    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories, victims or tables: the
+    other tables of an experiment, host, precondition and device. A NAME alone is enough, as in `nandlab list
+    page` or `nandlab list host`; if several kinds have the name, all are shown. The table of an experiment is
+    a name, too, as in `nandlab list buffer.lru`.
     """
     from nandlab.listing import lists
 

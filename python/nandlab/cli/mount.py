@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from nandlab.cli.disk_output import IMAGE, Watch, epoch_option, opened, print_stats, read_only_options, wait
+from nandlab.cli.example import example
 from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, say
 
@@ -34,6 +35,7 @@ class MountPoint(click.Path):
         return super().convert(value, param, ctx)
 
 
+@example("nandlab mount card.image files")
 @click.command("mount")
 @click.argument("image", type=IMAGE)
 @click.argument("directory", type=MountPoint())
@@ -42,30 +44,29 @@ class MountPoint(click.Path):
     type=click.Choice(["writeback", "through"]),
     default="writeback",
     show_default=True,
-    help="Whether the kernel gathers small writes until close or fsync, or hands each over at once.",
+    help="writeback: the kernel gathers small writes until close or fsync; through: it does not.",
 )
-@click.option(
-    "--http", metavar="127.0.0.1:PORT", help="Show the device at work on a page, for this machine alone."
-)
-@click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
+@click.option("--http", metavar="127.0.0.1:PORT", help="Show it at work on a page, for this machine alone.")
+@click.option("--pace", is_flag=True, help="Answer when a request's simulated time is over.")
 @click.option(
     "--durable",
     is_flag=True,
-    help="What is flushed also survives an end of this machine: erases wait for its disk.",
+    help="Flushed data also survives an end of this machine: erases wait for its disk.",
 )
 @click.option(
     "--allow-other",
     is_flag=True,
-    help="Let other users use the directory, too; for that FUSE asks for root or `user_allow_other`.",
+    help="Let other users in; FUSE asks for root or `user_allow_other`.",
 )
 @read_only_options
 @epoch_option
 @json_option
 def command(image: str, directory: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
-    """Show the files in IMAGE in DIRECTORY until Ctrl-C or SIGTERM; print their cost at the end.
+    """Show the files in an image in a directory.
 
-    `nandlab disk create` makes IMAGE with a table [fs.yaffs], [fs.minv] or [fs.fat]. A FAT volume made by
-    another program on a disk is mounted, too. No root is needed.
+    The command ends with Ctrl-C or SIGTERM, and prints what the requests cost. `nandlab disk create` makes
+    IMAGE with a table [fs.yaffs], [fs.minv] or [fs.fat]. A FAT volume made by another program on a disk is
+    mounted, too. No root is needed.
     """
     disk = opened(image, options)
     watch = Watch(disk)

@@ -113,19 +113,22 @@ def search_options(command: Callable[..., T]) -> Callable[..., T]:
             "--write",
             metavar="FILE.csv",
             callback=_written,
-            help="With --search: keep every point in a file.",
+            help="With --search: write every point.",
         ),
-        click.option("--seed", type=click.IntRange(min=1), help="With --search: the seed of the draws."),
+        click.option(
+            "--seed", metavar="N", type=click.IntRange(min=1), help="With --search: the seed of the draws."
+        ),
         click.option(
             "--points",
+            metavar="N",
             type=click.IntRange(1, 1_000_000),
-            help="With --search: joint points; those of the paper's file by default.",
+            help="With --search: points in which all values vary.",
         ),
         click.option(
             "--search",
             "is_search",
             is_flag=True,
-            help="Change what the paper leaves open, one value alone and all at once, and judge its claims.",
+            help="Vary what the paper leaves open, one value alone and all at once, and judge the claims.",
         ),
     ):
         with_search = option(with_search)

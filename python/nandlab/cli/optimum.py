@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 optimum_option = click.option(
     "--optimum",
     is_flag=True,
-    help="Run placements that know the future, too, and say how far each WAF is above the best of them.",
+    help="Also print how far each WAF is above the best placement known.",
 )
 
 

@@ -142,8 +142,7 @@ sets_option = click.option(
     metavar="KEY=VALUE",
     multiple=True,
     callback=_sets,
-    help="Override a key of the experiment, as in device.over_provisioning=0.28, or leave a table out, as in "
-    "buffer=none. Can be repeated.",
+    help="Change a key, as in ftl.page.victim=greedy. buffer=none leaves a table out. Repeatable.",
 )
 
 
@@ -161,9 +160,7 @@ policies_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_allow,
-    help="Let code run that the experiment names: policies in Python, as in victim = { python = "
-    '"mine:Victim" }, and firmware in C, as in [ftl.firmware]. Without it such an experiment is refused: a '
-    "file runs no code by itself.",
+    help="Allow Python policies and C firmware in the experiment. Without it they are refused.",
 )
 
 
@@ -202,7 +199,7 @@ def state_option(command: Callable[..., T]) -> Callable[..., T]:
     return click.option(
         "--from-state",
         metavar="FILE",
-        help="Begin with the device that `nandlab run --save-state FILE` wrote after its preconditioning.",
+        help="Begin with a device from `run --save-state`.",
     )(with_state)
 
 
@@ -257,7 +254,7 @@ vary_option = click.option(
     metavar="KEY=A,B,...",
     multiple=True,
     callback=_axes,
-    help="Run each value of a key; several --vary make every combination. ftl=page,block takes FTLs by name.",
+    help="Run each value. Several --vary make every combination. ftl=page,fast takes FTLs by name.",
 )
 
 

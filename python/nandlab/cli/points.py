@@ -37,7 +37,7 @@ def goal_option(several: str) -> Callable[..., Any]:
         multiple=True,
         default=("waf",),
         show_default=True,
-        help=f"A figure of the record that is to be small, or with :max large. {several}",
+        help=f"A figure that should be small, or large with :max. {several}",
     )
 
 
@@ -56,21 +56,22 @@ def points_options(point: str, points: str, goes_on: str, at_once: str = "") -> 
             "--output",
             metavar="FILE.parquet",
             callback=_points_file,
-            help=f"Keep every {point} as it ends; the same command goes on {goes_on}.",
+            help=f"Keep every {point} as it ends, to go on {goes_on}.",
         ),
         click.option("--fresh", is_flag=True, help=f"Begin anew where --output holds {points}."),
         click.option(
             "--executor",
-            metavar="threads|processes|dask[=ADDRESS]",
+            metavar="KIND",
             default="threads",
             show_default=True,
             callback=_executor,
-            help=f"What runs the {points}; dask without an address is a cluster on this machine.",
+            help="threads, processes, dask (on this machine) or dask=ADDRESS.",
         ),
         click.option(
             "--jobs",
+            metavar="N",
             type=click.IntRange(min=1),
-            help=f"{points.capitalize()} at once{at_once}; one for each processor by default.",
+            help=f"Runs at once{at_once}; default: one for each processor.",
         ),
     ]
 

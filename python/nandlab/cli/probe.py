@@ -32,29 +32,29 @@ def probe_options(command: Callable[..., T]) -> Callable[..., T]:
                 "--probe-jobs",
                 metavar="DIR",
                 type=click.Path(file_okay=False),
-                help="Write fio jobs that tell about a drive's inside. Without --writes they only read.",
+                help="Write fio jobs that show a drive's inside. They only read.",
             ),
             click.option(
                 "--writes",
                 is_flag=True,
-                help="With --probe-jobs: also jobs that write. They destroy all data on the drive.",
+                help="With --probe-jobs: also jobs that write. THEY DESTROY ALL DATA ON THE DRIVE.",
             ),
             click.option(
                 "--target",
                 metavar="DEVICE",
-                help=f"With --probe-jobs: the drive in the job files; the placeholder {TARGET} by default.",
+                help=f"With --probe-jobs: the drive, in place of {TARGET}.",
             ),
             click.option(
                 "--simulate",
                 metavar="EXPERIMENT.toml",
                 type=EXPERIMENT,
-                help="With --probe-jobs: run the jobs on a simulated drive, and write what fio would write.",
+                help="With --probe-jobs: run the jobs on a simulated drive, as fio would.",
             ),
             click.option(
                 "--probe",
                 metavar="DIR",
                 type=click.Path(exists=True, file_okay=False),
-                help="Estimate a drive's numbers from fio's results in DIR.",
+                help="Estimate a drive from fio's results in DIR.",
             ),
         )
     ):

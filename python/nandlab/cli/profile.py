@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nandlab.cli.example import example
 from nandlab.cli.output import print_json, print_table, say
 from nandlab.cli.progress import reading
 from nandlab.cli.trace import options_of, page_bytes_of, reads_a_trace
@@ -27,6 +28,7 @@ def _numbers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> lis
     return sorted(set(found))
 
 
+@example("nandlab profile mine.csv")
 @click.command("profile")
 @reads_a_trace
 @click.option(
@@ -35,27 +37,35 @@ def _numbers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> lis
     default=INTERVALS,
     show_default=True,
     callback=_numbers,
-    help="Requests of an interval; thresholds are told for each.",
+    help="Requests of an interval; each has thresholds.",
 )
 @click.option(
     "--interval",
+    metavar="N",
     type=click.IntRange(1, MOST),
-    help="The interval of the snippet; without it the longest that is not degenerate, of 30 or more.",
+    help="The interval of the table at the end; by default the longest of 30 or more that is not degenerate.",
 )
-@click.option("--page-bytes", metavar="SIZE", default="4096", show_default=True, callback=page_bytes_of)
+@click.option(
+    "--page-bytes",
+    metavar="SIZE",
+    default="4096",
+    show_default=True,
+    callback=page_bytes_of,
+    help="Size of a page.",
+)
 @click.option(
     "--fw",
     type=click.Choice(["runs", "switches"]),
     default="runs",
     show_default=True,
-    help="What the pages written in an interval are divided by.",
+    help="Divisor of the pages written in an interval.",
 )
 @click.option(
     "--size-unit",
     type=click.Choice(["page", "sector", "run"]),
     default="page",
     show_default=True,
-    help="What sizes of requests are counted in.",
+    help="Unit of the sizes of requests.",
 )
 @click.option(
     "--plots", metavar="DIR", type=click.Path(file_okay=False), help="Draw the picture (SVG) into DIR."
@@ -71,11 +81,12 @@ def command(  # noqa: PLR0913 - one for each option
     file: str,
     **given: Any,  # noqa: ANN401 - options
 ) -> None:
-    """Derive values for the buffer wap_lru from FILE: write runs, sizes, and thresholds for an interval.
+    """Derive thresholds for the buffer wap_lru from a trace.
 
-    The thresholds are the paper's: the 75th percentile over the pages written in a row in an interval,
-    and the mean of median and 75th percentile over the longest read and the longest write in each interval.
-    The output ends with a table [buffer.wap_lru] to paste into an experiment.
+    The command prints write runs, sizes, and thresholds for intervals. The thresholds are the paper's: the
+    75th percentile of the pages written in a row in an interval, and the mean of median and 75th percentile
+    of the longest read and the longest write in each interval. The output ends with a table [buffer.wap_lru]
+    for an experiment.
     """
     from nandlab.traces import profiling
 

@@ -11,49 +11,57 @@ from typing import Any
 import click
 
 from nandlab.cli import FAILED
+from nandlab.cli.example import example
 from nandlab.cli.options import RegularFile, json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
 
 
+@example("nandlab prove ./firmware.so --report findings.html")
 @click.command("prove")
 @click.argument("firmware", type=RegularFile())
 @click.option(
     "--device",
     metavar="PROFILE|FILE",
-    help="The chip: a profile, or an experiment's [device]. Default small.",
+    help="The chip: a profile, or an experiment's [device].",
 )
 @click.option(
     "--nor", type=click.Choice(["w25q128", "stm32l476"]), help="A NOR chip in place of NAND, with its times."
 )
 @click.option(
     "--blocks",
+    metavar="N",
     type=click.IntRange(1),
     default=16,
     show_default=True,
-    help="Blocks of the chip: each case writes them all.",
+    help="Blocks of the chip; each case writes them all.",
 )
 @click.option("--script", metavar="TEXT", help='Steps of your own, such as "w2 s w7 m t3".')
 @click.option("--replay", metavar="TEXT", help='A case, such as "w2 s w7 cut:9:torn_page".')
-@click.option("--scripts", type=click.IntRange(1), default=15, show_default=True, help="Scripts to draw.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Draws the scripts.")
-@click.option("--form", "forms", metavar="FORM", multiple=True, help="A form of a cut; all without it.")
-@click.option("--double", is_flag=True, help="Cut a second time, in the mount and the first writes after it.")
 @click.option(
-    "--faults", is_flag=True, help="Add bad blocks, failing programs and erases to every second script."
+    "--scripts", metavar="N", type=click.IntRange(1), default=15, show_default=True, help="Scripts to draw."
 )
-@click.option("--jobs", type=click.IntRange(1), help="Processes at the same time; one for each processor.")
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(0), default=1, show_default=True, help="Seed of the scripts."
+)
+@click.option("--form", "forms", metavar="FORM", multiple=True, help="A form of a cut; all forms by default.")
+@click.option("--double", is_flag=True, help="Cut a second time, in the mount and the first writes after it.")
+@click.option("--faults", is_flag=True, help="Add bad blocks and failing operations to every second script.")
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(1), help="Runs at once; default: one for each processor."
+)
 @click.option(
     "--limit",
+    metavar="N",
     type=click.FloatRange(0.01, 3600),
     default=1.0,
     show_default=True,
-    help="Seconds until a case hangs.",
+    help="CPU seconds until a call counts as a hang.",
 )
 @click.option(
     "--c",
     "program",
     metavar="FILE.c",
-    help="Write the first finding as a program in C that replays it.",
+    help="Write the first finding as a program in C.",
 )
 @report_option
 @json_option
@@ -64,10 +72,11 @@ def command(  # noqa: PLR0913 - as many outputs
     as_json: bool,
     **options: Any,  # noqa: ANN401 - as click gives them
 ) -> None:
-    """Run scripts on FIRMWARE, a shared object, and cut the power at every flash operation in every form.
+    """Prove a firmware in C against power cuts.
 
-    After each cut it mounts, compares with a plain model, and writes a whole device. A finding is
-    shrunk to the shortest script; its text replays it. The exit status is 1 if there is a finding.
+    FIRMWARE is a shared object. The command runs scripts on it, and cuts the power at every flash operation
+    in every form. After each cut it mounts, compares with a plain model, and writes a whole device. A finding
+    is shrunk to the shortest script; its text replays it. The exit status is 1 if there is a finding.
     """
     from nandlab.firmware import prove
 

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from nandlab._native import NandlabError
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
+from nandlab.cli.example import example
 from nandlab.cli.open_values import Searches, refuse_with_search, search_options
 from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
@@ -30,33 +31,34 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     return path
 
 
+@example("nandlab reproduce btree --report btree.html")
 @click.command("reproduce")
 @click.argument("paper", metavar="[PAPER]", required=False)
+@click.option("--full", is_flag=True, help="Run all points and seeds of the paper's file; slow.")
 @click.option(
-    "--full", is_flag=True, help="Take every point and seed that the paper's file asks for, and the time."
-)
-@click.option(
-    "--seeds", type=click.IntRange(1, 1000), help="Seeds of each run; an order is a finding from 5 on."
+    "--seeds",
+    metavar="N",
+    type=click.IntRange(1, 1000),
+    help="Seeds of each run; an order is a finding from 5 on.",
 )
 @report_option
 @click.option(
     "--bundle",
     metavar="FILE.zip",
     callback=_bundle,
-    help="Keep everything: the paper's file, experiments, records, figures and the report.",
+    help="Keep the paper's file, experiments, records, figures and report together.",
 )
 @click.option(
     "--traces",
     metavar="DIR",
     envvar="NANDLAB_TRACES",
     type=click.Path(exists=True, file_okay=False),
-    help="Play recorded traces in place of generators where DIR has them; docs/papers/wap-lru.md and "
-    "sector-map.md name the files.",
+    help="Replay recorded traces in DIR; the pages of docs/papers name the files.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
 @click.option(
-    "--all", "take_all", is_flag=True, help="Every paper that comes with nandlab; so does no PAPER."
+    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
 )
+@click.option("--all", "take_all", is_flag=True, help="Measure every paper, as without PAPER.")
 @search_options
 @json_option
 def command(  # noqa: C901, PLR0913 - one for each option
@@ -71,18 +73,15 @@ def command(  # noqa: C901, PLR0913 - one for each option
     searches: Searches | None,
     as_json: bool,
 ) -> int:
-    """Measure every claim in PAPER, or in all papers, beside the published value.
+    """Measure the claims of a paper, beside the printed values.
 
-    PAPER is a bundled paper's name, or the path of such a file. A claim that differs from
-    its paper is a result, and no failure.
+    PAPER is the name of a bundled paper, or the path of a file of the same kind. Without PAPER every bundled
+    paper is measured. A claim that differs from its paper is a result, not a failure.
 
-    If the file names a number missing in the records, or a formula has no value, the other claims are
-    printed, and the exit status is 2.
+    If the file names a number that the records lack, or a formula has no value, the other claims are printed,
+    and the exit status is 2.
 
-    With --search, the paper's open values are searched instead: which other value flips which claim, and
-    which claims come out together.
-
-    Ctrl-C stops and prints the claims measured by then, with exit status 1.
+    Ctrl-C stops the runs. The command then prints the claims measured so far, with exit status 1.
     """
     if take_all and paper is not None:
         raise click.UsageError(

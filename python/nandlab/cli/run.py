@@ -13,6 +13,7 @@ import click
 
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.background import load_what_draws, unfinished
+from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
@@ -69,6 +70,7 @@ def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None)
     return [("host.sample.window", found[1]), ("host.sample.every", found[2])]
 
 
+@example("nandlab run experiment.toml --report report.html")
 @click.command("run")
 @experiment_argument()
 @sets_option
@@ -80,30 +82,30 @@ def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None)
     "--op-log",
     metavar="FILE",
     callback=_op_log,
-    help="Write every flash operation with time, die, origin and cause: .csv, .csv.gz or .parquet.",
+    help="Log flash operations: .csv, .csv.gz, .parquet.",
 )
 @click.option(
     "--save-state",
     metavar="FILE",
     callback=_state,
-    help="Write the device as it is after its preconditioning, for --from-state of other runs.",
+    help="Save the device after its preconditioning.",
 )
 @click.option(
     "--timeline",
     metavar="FILE",
     callback=_timeline,
-    help="Write a timeline of the workload for ui.perfetto.dev: .perfetto or .pftrace.",
+    help="Write a timeline (.perfetto) for ui.perfetto.dev.",
 )
 @click.option(
     "--timeline-window",
     metavar="FROM..TO",
-    help="The timeline's part of the workload: a time (2s..3s; ns, us, ms or s) or requests (1000..2000).",
+    help="Only times (2s..3s) or requests (1000..2000).",
 )
 @click.option(
     "--sample",
     metavar="WINDOW:EVERY",
     callback=_sample,
-    help="Measure WINDOW requests, jump to EVERY requests after their start, and so on (host.sample).",
+    help="Measure WINDOW of every EVERY requests.",
 )
 @json_option
 def command(  # noqa: PLR0913 - one for each option
@@ -118,10 +120,10 @@ def command(  # noqa: PLR0913 - one for each option
     as_json: bool,
     **drawn: Any,  # noqa: ANN401 - options
 ) -> int:
-    """Run the experiment in FILE and print its cost.
+    """Run the experiment in FILE, and print what it cost.
 
-    Ctrl-C stops it and prints the figures so far, marked partial, with exit status 1; so does a worn-out
-    device.
+    Ctrl-C stops the run. The command then prints the figures so far, marked partial, with exit status 1. A
+    worn-out device ends a run in the same way.
     """
     from nandlab.cli.progress import Waiting
     from nandlab.running.batch import run_all

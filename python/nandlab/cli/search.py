@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
+from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
@@ -34,6 +35,7 @@ MOST = 20
 """Most tries of a front to print; JSON and the report have all."""
 
 
+@example("nandlab search experiment.toml --free ftl.fast.log_blocks=4..64:log")
 @click.command("search")
 @experiment_argument()
 @click.option(
@@ -42,8 +44,7 @@ MOST = 20
     multiple=True,
     required=True,
     callback=values_by_key("key=range, as in host.queue_depth=1..64:log"),
-    help="What may change: FROM..TO, every whole number or every fraction; FROM..TO:log; "
-    "FROM..TO:N, N values; a,b,c.",
+    help="FROM..TO for every number, FROM..TO:log, FROM..TO:N for N values, or a,b,c.",
 )
 @goal_option("Several have a front.")
 @click.option(
@@ -51,17 +52,23 @@ MOST = 20
     "limits",
     metavar="NAME<NUMBER",
     multiple=True,
-    help="A figure of the record that must stay below a number, or with > above it.",
+    help="A bound that the result keeps: <, <=, > or >=.",
 )
 @click.option(
-    "--budget", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Tries at most."
+    "--budget",
+    metavar="N",
+    type=click.IntRange(1, 10_000),
+    default=100,
+    show_default=True,
+    help="Tries at most.",
 )
 @click.option(
     "--seed",
+    metavar="N",
     type=click.IntRange(0, 2**32 - 1),
     default=1,
     show_default=True,
-    help="Of the search: the same seed makes the same tries.",
+    help="Seed of the search.",
 )
 @sets_option
 @policies_option
@@ -72,7 +79,7 @@ MOST = 20
     metavar="DIR",
     type=click.Path(file_okay=False),
     callback=folder_for_files,
-    help="Write the best experiments into DIR, best-1.toml first.",
+    help="Write the best experiments into DIR.",
 )
 @report_option
 @json_option
@@ -92,9 +99,10 @@ def command(  # noqa: PLR0913 - one for each option
     report: str | None,
     as_json: bool,
 ) -> int:
-    """Look for the values of the --free keys that make FILE's figures best.
+    """Search for the values that make a figure best.
 
-    Ctrl-C stops and prints the finished tries, with exit status 1; with --output they are kept.
+    Ctrl-C stops the search. The command then prints the finished tries, with exit status 1; --output keeps
+    them.
     """
     require_drawing(report)
     planned = _planned(file, free, sets, (goals, limits), (budget, seed))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
+from nandlab.cli.example import example
 from nandlab.cli.optimum import Above, optimum_option
 from nandlab.cli.optimum import sentences as optimum_sentences
 from nandlab.cli.options import (
@@ -39,6 +40,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     return folder_for_files(ctx, parameter, folder)
 
 
+@example("nandlab sweep mine.toml --vary device.over_provisioning=0.07..0.5:8")
 @click.command("sweep")
 @experiment_argument()
 @click.option(
@@ -47,8 +49,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     multiple=True,
     required=True,
     callback=values_by_key("key=values, as in seed=1..5"),
-    help="Values of a key: a,b,c; FROM..TO:N, evenly spaced; FROM..TO:N:log; FROM..TO, every whole number. "
-    "Several --vary make every combination.",
+    help="a,b,c; FROM..TO:N; FROM..TO:N:log; FROM..TO (whole numbers). Several --vary combine.",
 )
 @sets_option
 @policies_option
@@ -62,7 +63,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     metavar="DIR",
     type=click.Path(file_okay=False),
     callback=_plots,
-    help="Draw SVG and PNG into DIR.",
+    help="Draw pictures (SVG and PNG) into DIR.",
 )
 @json_option
 def command(  # noqa: PLR0913 - one for each option
@@ -79,9 +80,10 @@ def command(  # noqa: PLR0913 - one for each option
     plots: str | None,
     as_json: bool,
 ) -> int:
-    """Run FILE with every combination of the --vary values, and draw the results.
+    """Run every combination of values, and draw the results.
 
-    Ctrl-C stops and prints the finished points, with exit status 1; with --output they are kept.
+    Ctrl-C stops the sweep. The command then prints the finished points, with exit status 1; --output keeps
+    them.
     """
     require_drawing(report)
     planned = _planned(file, vary, sets, goals)

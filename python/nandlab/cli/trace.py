@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from nandlab.cli.background import interruptible, unfinished
+from nandlab.cli.example import example
 from nandlab.cli.options import RegularFile, json_option
 from nandlab.cli.output import print_json, print_table, say
 from nandlab.cli.progress import reading
@@ -47,9 +48,10 @@ def _spooled() -> Iterator[str]:
 TRACE = TraceFile()
 
 
+@example("nandlab trace info mine.csv")
 @click.group("trace")
 def command() -> None:
-    """Look into traces, cut them, and write them in other formats.
+    """Describe traces, cut them, and write them in other formats.
 
     Every command tells the format from the contents (`nandlab list traces`).
     """
@@ -76,12 +78,14 @@ def reads_a_trace(function: Callable[..., None]) -> Callable[..., None]:
             "sets",
             metavar="KEY=VALUE",
             multiple=True,
-            help="Set an option of [workload.trace], as in columns.op=2 or time_unit=ms. Can be repeated.",
+            help="Set an option of [workload.trace], as in columns.op=2 or time_unit=ms. Repeatable.",
         ),
-        click.option("--action", metavar="LETTER", help="The action of a block trace that is the request."),
-        click.option("--on-error", type=click.Choice(["stop", "skip"]), help="What malformed records do."),
+        click.option("--action", metavar="LETTER", help="Which action of a block trace is the request."),
+        click.option(
+            "--on-error", type=click.Choice(["stop", "skip"]), help="What to do with malformed records."
+        ),
         click.option("--device", metavar="NAME", help="Only the requests of this device."),
-        click.option("--format", metavar="NAME", help="How the file is written; told from its contents."),
+        click.option("--format", metavar="NAME", help="The format, if the contents do not tell."),
         click.argument("file", type=TRACE),
     ):
         function = option(function)
@@ -98,14 +102,22 @@ def page_bytes_of(_ctx: click.Context, _parameter: click.Parameter, text: str) -
         raise click.BadParameter(str(error)) from None
 
 
+@example("nandlab trace info mine.csv")
 @command.command("info")
 @reads_a_trace
-@click.option("--page-bytes", metavar="SIZE", default="4096", show_default=True, callback=page_bytes_of)
+@click.option(
+    "--page-bytes",
+    metavar="SIZE",
+    default="4096",
+    show_default=True,
+    callback=page_bytes_of,
+    help="Size of a page.",
+)
 @click.option(
     "--plots", metavar="DIR", type=click.Path(file_okay=False), help="Draw pictures (SVG) into DIR."
 )
 def info(as_json: bool, page_bytes: int, plots: str | None, file: str, **given: Any) -> None:  # noqa: ANN401 - options
-    """Describe FILE: requests, addresses, sizes, times, overwrites, skew."""
+    """Describe a trace: requests, addresses, sizes, times, skew."""
     from nandlab.traces import trace_file
 
     if plots is not None:
@@ -240,11 +252,20 @@ LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p999": "
 QUANTILES = ("mean", "min", "p10", "p50", "p90", "p99", "max")
 
 
+@example("nandlab trace head mine.csv --count 20")
 @command.command("head")
 @reads_a_trace
-@click.option("-n", "--count", type=click.IntRange(1, 100_000), default=10, show_default=True)
+@click.option(
+    "-n",
+    "--count",
+    metavar="N",
+    type=click.IntRange(1, 100_000),
+    default=10,
+    show_default=True,
+    help="Requests to print.",
+)
 def head(as_json: bool, count: int, file: str, **given: Any) -> None:  # noqa: ANN401 - options
-    """Print the first requests in FILE as they were read."""
+    """Print the first requests of a trace as they were read."""
     from nandlab.traces import trace_file
 
     found = interruptible(lambda: trace_file.head(file, options_of(given), {"count": count}))
@@ -319,22 +340,27 @@ def _written(convert: Callable[..., dict[str, Any]], arguments: tuple[Any, ...])
     return done
 
 
+@example("nandlab trace convert mine.csv mine.nltr")
 @command.command("convert")
 @reads_a_trace
 @_writes_a_trace
 def convert(as_json: bool, output: str, to: str | None, file: str, **given: Any) -> None:  # noqa: ANN401 - options
-    """Write FILE as OUTPUT: .nltr (native), .csv or .iolog (fio version 3), packed with .gz after it.
+    """Write a trace in another format.
 
-    OUTPUT may be - for stdout, with --to.
+    OUTPUT is .nltr (native), .csv or .iolog (fio version 3); .gz after it packs it. OUTPUT may be - for
+    stdout, with --to.
     """
     _write(file, output, to, as_json, {}, given)
 
 
+@example("nandlab trace slice mine.csv start.nltr --count 10000")
 @command.command("slice")
 @reads_a_trace
 @_writes_a_trace
-@click.option("--skip", type=click.IntRange(0), default=0, help="Requests left out at the start.")
-@click.option("-n", "--count", type=click.IntRange(1), help="Requests at most.")
+@click.option(
+    "--skip", metavar="N", type=click.IntRange(0), default=0, help="Requests left out at the start."
+)
+@click.option("-n", "--count", metavar="N", type=click.IntRange(1), help="Requests at most.")
 @click.option("--from", "from_s", type=click.FloatRange(0), metavar="SECONDS", help="From this time on.")
 @click.option("--until", "to_s", type=click.FloatRange(0), metavar="SECONDS", help="Before this time.")
 def slice_(  # noqa: PLR0913 - the options of a command
@@ -348,6 +374,9 @@ def slice_(  # noqa: PLR0913 - the options of a command
     file: str,
     **given: Any,  # noqa: ANN401 - options
 ) -> None:
-    """Write a part of FILE as OUTPUT, by count or by seconds after the first request; as convert."""
+    """Write a part of a trace, by count or by time.
+
+    OUTPUT is as in `nandlab trace convert`. Times start with the first request.
+    """
     part = {"skip": skip, "count": count, "from_s": from_s, "to_s": to_s}
     _write(file, output, to, as_json, part, given)

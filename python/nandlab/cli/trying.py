@@ -19,6 +19,7 @@ import click
 from nandlab.cli import FAILED, INTERRUPTED
 from nandlab.cli.background import interruptible, unfinished
 from nandlab.cli.disk_output import print_stats, text_of
+from nandlab.cli.example import example
 from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
 from nandlab.cli.output import print_json, say
 from nandlab.cli.own_cost import between
@@ -37,11 +38,12 @@ END_S = 20.0
 PACKAGES = {"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "fuse2fs": "fuse2fs"}
 
 
+@example('nandlab disk try -- sqlite3 my.db "create table t (a)"')
 @click.command("try", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
 @click.option("--file", type=EXPERIMENT, help="The experiment that describes the device.")
 @sets_option
-@click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
+@click.option("--pace", is_flag=True, help="Answer when a request's simulated time is over.")
 @click.option(
     "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Keep every request in a file."
 )
@@ -49,13 +51,13 @@ PACKAGES = {"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "fuse2fs": "fuse2fs"}
 def command(
     words: Sequence[str], file: str | None, sets: list[Pair], pace: bool, trace: str | None, as_json: bool
 ) -> None:
-    """Run COMMAND in an ext4 file system on a simulated device, and print what it cost.
+    """Run a command in a file system on a simulated device.
 
-    No root is needed. The device has a page map and 256 MiB unless `--set` or a file says otherwise. The
-    command starts in the new file system's root; its writes elsewhere are not counted. mke2fs, e2fsck
-    and fuse2fs must be installed.
+    The file system is ext4, and no root is needed. The device has a page map and 256 MiB unless `--set` or a
+    file says otherwise. The command starts in the root of the new file system; its writes elsewhere are not
+    counted. mke2fs, e2fsck and fuse2fs must be installed.
 
-    Ctrl-C ends the command, prints its cost so far, and ends with status 130.
+    Ctrl-C ends the command. The cost so far is then printed, and the exit status is 130.
     """
     programs = _programs()
     with tempfile.TemporaryDirectory(prefix="nandlab-try-") as folder:

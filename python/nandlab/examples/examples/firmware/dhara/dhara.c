@@ -1,0 +1,1 @@
+../../../../../../examples/firmware/dhara/dhara.c

@@ -1,0 +1,1 @@
+../../../../../../examples/firmware/littlefs/crc.c

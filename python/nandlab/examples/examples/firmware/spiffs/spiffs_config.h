@@ -1,0 +1,1 @@
+../../../../../../examples/firmware/spiffs/spiffs_config.h

@@ -1,0 +1,1 @@
+../../../../../../examples/firmware/toy/toy.c
