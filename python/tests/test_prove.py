@@ -163,7 +163,8 @@ def test_a_case_of_a_file_firmware_finds_the_same(tmp_path, define):
     case = tmp_path / "case.c"
     chip = ["--device", "k9k4g", "--blocks", 8]
     done = command("prove", tmp_path / f"{define}.so", *chip, "--script", FILE_SCRIPT, "--c", case, "--json")
-    (found,) = done.document["findings"]
+    # A name of garbage may be another one in each process, and so a finding of its own.
+    found = done.document["findings"][0]
     assert (done.status, done.document["files"]) == (1, True)
     status, words = replayed(case)
     # A name of garbage is cut off where the program's room for it ends.
