@@ -34,13 +34,15 @@ class Kind(NamedTuple):
     """The folder with the files."""
     names: str = ""
     """The list in `nandlab list` with the policies' names; empty: the folder's files."""
+    option: str = ""
+    """The option of the page map that chooses one: it has choices without a file, too."""
 
 
 KINDS = [
     Kind("Flash translation layers", "`[ftl.<name>]`", "crates/ftl/src", "ftls"),
-    Kind("Victim policies", "`victim`", "crates/ftl/src/parts/victim"),
-    Kind("Placement", "`placement` of `page` and `dftl`", "crates/ftl/src/parts/placement"),
-    Kind("Wear levelling", "`wear` of `page` and `dftl`", "crates/ftl/src/parts/wear"),
+    Kind("Victim policies", "`victim`", "crates/ftl/src/parts/victim", "", "Victim"),
+    Kind("Placement", "`placement` of `page` and `dftl`", "crates/ftl/src/parts/placement", "", "Placement"),
+    Kind("Wear levelling", "`wear` of `page` and `dftl`", "crates/ftl/src/parts/wear", "", "Wear"),
     Kind("Map caches", "`cache` of `dftl`", "crates/ftl/src/dftl/cmt"),
     Kind("Write buffers", "`[buffer.<name>]`", "crates/buffer/src", "buffers"),
     Kind("File systems", "`[fs.<name>]`", "crates/fs/src", "file_systems"),
@@ -88,7 +90,21 @@ def _table(kind: Kind) -> str:
         head = _head_comment(path)
         link = f"[`{name}`](../{path.relative_to(ROOT)})"
         rows.append(f"| {link} | {_first_sentence(head)} | {_references(head)} |")
+    rows += [f"| `{name}` | {_cell(text)} | |" for name, text in _without_file(kind)]
     return "\n".join([*rows, ""])
+
+
+def _without_file(kind: Kind) -> list[tuple[str, str]]:
+    """Choices of the page map's option that stand in its own file, with their descriptions."""
+    if not kind.option:
+        return []
+    (page_map,) = (entry for entry in nandlab.lists()["ftls"] if entry["name"] == "page")
+    found = {}
+    for choice in page_map["options"]["$defs"][kind.option]["oneOf"]:
+        names = choice.get("enum") or ([choice["const"]] if "const" in choice else list(choice["properties"]))
+        found |= dict.fromkeys(names, " ".join(choice.get("description", "").split()))
+    known = set(_names(kind))
+    return sorted((name, text) for name, text in found.items() if name not in known and text)
 
 
 def _names(kind: Kind) -> list[str]:
