@@ -28,6 +28,8 @@ MARK = Path("python/nandlab/sources.sha256")
 """Where the hash stands in a wheel, and in the tree while one is built."""
 MADE = (".so", ".pyc", ".pyd", MARK.suffix)
 """Endings of files that a build makes."""
+MADE_FOLDER = Path("python/nandlab/firmware/lib")
+"""A folder that a build makes: the library and the prover for firmware in C, which no wheel has."""
 
 
 def source_hash(root: Path = ROOT) -> str:
@@ -45,4 +47,6 @@ def _files(root: Path) -> Iterator[Path]:
             yield name
         for folder, _, files in os.walk(root / name, followlinks=True):
             inside = Path(folder).relative_to(root)
+            if inside.is_relative_to(MADE_FOLDER):
+                continue
             yield from (inside / file for file in files if not file.endswith(MADE))
