@@ -169,7 +169,7 @@ fn what_does_not_fit_together_is_refused_with_a_way_out() {
         (refused(&without, &[]), "x.toml, line 2, column 11: workload.postmark asks for files, and there is no file"),
         (
             refused(&without, &[]),
-            "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.posix], or choose a workload that asks for sectors \
+            "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.firmware] or [fs.posix], or choose a workload that asks for sectors \
              (sequential,",
         ),
         (
@@ -422,7 +422,7 @@ fn what_needs_an_ftl_is_refused_on_bare_flash() {
     let refused = |sets: &[&str]| parse(BARE, sets).unwrap_err().to_string();
     let cases = [
         (&["fs={ fat={} }"][..], "the experiment needs the key `ftl`"),
-        (&["ftl={ page={} }"], "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.posix], or choose a"),
+        (&["ftl={ page={} }"], "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.firmware] or [fs.posix], or choose a"),
         (
             &[YAFFS, "ftl={ page={} }"],
             "ftl.page would not be used: fs.yaffs is on bare flash; leave [ftl.page] out (--set ftl=none), or choose a \

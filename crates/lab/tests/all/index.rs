@@ -323,7 +323,7 @@ fn files_are_refused_without_a_file_system_whether_there_is_an_index_or_not() {
         assert_eq!(
             refused.message,
             "workload.phone asks for files, and there is no file system that has any: add a table [fs.fat] or \
-             [fs.yaffs] or [fs.minv] or [fs.posix], or choose a workload that asks for sectors (sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace)"
+             [fs.yaffs] or [fs.minv] or [fs.firmware] or [fs.posix], or choose a workload that asks for sectors (sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace)"
         );
     }
 }
