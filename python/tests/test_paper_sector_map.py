@@ -320,8 +320,8 @@ def test_every_map_has_its_points_in_one_figure():
     # 1 GiB of sectors at 4 bytes each; of super-pages likewise.
     assert points["sector"]["x"] == pytest.approx(4 * 2**30 / 512 / 1024, rel=0.01)
     assert points["super-page map"]["x"] == 4 * 2**15 / 1024
-    # With the whole map in memory DFTL is the super-page map, but for the list at the end of each block. The list
-    # keeps its bank busy, and no request waits for it.
+    # With the whole map in memory DFTL is the super-page map, but for the list at the end of each block. The
+    # list keeps its bank busy, and no request waits for it.
     alike = [found.records.lookup(f"maps.w512.{ftl}.iops", 1) for ftl in ("dftl_all", "super")]
     assert 1.0 < alike[0] / alike[1] < 128 / 127
     programs = [found.records.lookup(f"maps.w512.{ftl}.programs", 1) for ftl in ("super", "dftl_all")]
