@@ -1,6 +1,6 @@
 """Measures every bench once and writes the table on docs/performance.md.
 
-    python docs/performance.py            measures this machine, about ten minutes, and writes the table
+    python docs/performance.py            measures this machine, over twenty minutes, and writes the table
     python docs/performance.py FILE       takes what `nandlab bench --json` wrote into FILE
 
 All rows come from one run on one machine. Let nothing else run meanwhile: other work on both cores halves
