@@ -80,9 +80,14 @@ impl Drop for Object {
 /// A firmware's table.
 trait Table: Copy {
     fn read_from(object: &Object) -> Result<Self, String>;
-    fn mount(&self) -> Option<Mount>;
-    fn unmount(&self) -> Option<unsafe extern "C" fn(*mut c_void)>;
-    fn why(&self) -> Option<Why>;
+    fn shared(&self) -> Shared;
+}
+
+/// The calls that a block and a file firmware have alike.
+struct Shared {
+    mount: Option<Mount>,
+    unmount: Option<unsafe extern "C" fn(*mut c_void)>,
+    why: Option<Why>,
 }
 
 /// A firmware, its chip and its object.
@@ -138,7 +143,7 @@ impl<T: Table> Mounted<T> {
 
     fn mount(&mut self, told: &mut dyn Told) -> Result<(), String> {
         let mut why: [c_char; WHY_BYTES] = [0; WHY_BYTES];
-        let mount = self.table.mount().expect("checked at the load");
+        let mount = self.table.shared().mount.expect("checked at the load");
         self.firmware = self.call(told, |mounted| {
             // SAFETY: the device is open, and the text has its size.
             let firmware = unsafe { mount(mounted.device, why.as_mut_ptr(), WHY_BYTES) };
@@ -164,7 +169,7 @@ impl<T: Table> Mounted<T> {
     /// What the firmware says about its last failure.
     fn words(&self) -> String {
         // SAFETY: the firmware is mounted; its answer is a C string, or null.
-        let why = self.table.why().map(|why| unsafe { why(self.firmware) }).filter(|why| !why.is_null());
+        let why = self.table.shared().why.map(|why| unsafe { why(self.firmware) }).filter(|why| !why.is_null());
         // SAFETY: as above.
         why.map_or(String::new(), |why| format!(", {}", unsafe { CStr::from_ptr(why) }.to_string_lossy()))
     }
@@ -180,7 +185,7 @@ impl<T: Table> Drop for Mounted<T> {
     fn drop(&mut self) {
         // SAFETY: nothing runs on the firmware or on the device any more.
         unsafe {
-            if let (Some(unmount), false) = (self.table.unmount(), self.firmware.is_null()) {
+            if let (Some(unmount), false) = (self.table.shared().unmount, self.firmware.is_null()) {
                 unmount(self.firmware);
             }
             crate::table::nl_close(self.device);

@@ -1,9 +1,8 @@
 //! A block firmware.
 
-use super::{Mounted, Object, Table};
-use crate::prove::library::{required_of_block, BlockTable, Mount, Why};
+use super::{Mounted, Object, Shared, Table};
+use crate::prove::library::{required_of_block, BlockTable};
 use nandlab_block::firmware::{About, Block, Told};
-use std::ffi::c_void;
 use std::path::Path;
 
 /// Loads a block firmware and mounts it on an erased chip. `library` is `libnandlab`, which the object's open calls find.
@@ -26,16 +25,8 @@ impl Table for BlockTable {
         object.table(c"nl_block", "block", required_of_block)
     }
 
-    fn mount(&self) -> Option<Mount> {
-        self.mount
-    }
-
-    fn unmount(&self) -> Option<unsafe extern "C" fn(*mut c_void)> {
-        self.unmount
-    }
-
-    fn why(&self) -> Option<Why> {
-        self.why
+    fn shared(&self) -> Shared {
+        Shared { mount: self.mount, unmount: self.unmount, why: self.why }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A file firmware.
 
-use super::{Mounted, Object, Table};
-use crate::prove::library::{required_of_file, FileTable, Mount, Why};
+use super::{Mounted, Object, Shared, Table};
+use crate::prove::library::{required_of_file, FileTable};
 use nandlab_block::firmware::{About, Files, Told};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::path::{Path, PathBuf};
@@ -20,16 +20,8 @@ impl Table for FileTable {
         object.table(c"nl_file", "file", required_of_file)
     }
 
-    fn mount(&self) -> Option<Mount> {
-        self.mount
-    }
-
-    fn unmount(&self) -> Option<unsafe extern "C" fn(*mut c_void)> {
-        self.unmount
-    }
-
-    fn why(&self) -> Option<Why> {
-        self.why
+    fn shared(&self) -> Shared {
+        Shared { mount: self.mount, unmount: self.unmount, why: self.why }
     }
 }
 
