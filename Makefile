@@ -14,6 +14,9 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # The oldest Rust, as in Cargo.toml.
 RUST := 1.86
 
+# The folder with boot/vmlinuz-* and lib/modules for `make test-nvme`.
+NANDLAB_KERNEL ?= /
+
 # Random power cuts of `make powercut`, and seconds for each target of `make fuzz`.
 CUTS ?= 200000
 FUZZ_SECONDS ?= 600
@@ -26,7 +29,7 @@ FUZZ_VERSION := 0.13.2
 # A cold build is not incremental: what a next build would reuse costs time. Whoever has built with cargo goes on as it does.
 COLD := $(if $(wildcard target/debug/incremental/*),,CARGO_INCREMENTAL=0)
 
-.PHONY: demo demo-build demo-wheel wheel test build extension bench lint docs pictures validation probe powercut fuzz mutations test-kill test-damage test-long clean help prerequisites
+.PHONY: demo demo-build demo-wheel wheel test build extension bench lint docs pictures validation probe powercut fuzz mutations test-kill test-damage test-nvme test-long clean help prerequisites
 
 # A wheel in dist/ that was built from these sources spares the compiler.
 demo:
@@ -124,6 +127,10 @@ test-damage: prerequisites
 	NANDLAB_LONG=1 cargo test --package nandlab-serve --test all -- --nocapture damage:: stale::
 	NANDLAB_LONG=1 cargo test --package nandlab-proof --test all damage:: -- --nocapture
 
+# NVMe over TCP against Linux's initiator in a virtual machine, in three minutes. It says what is not installed.
+test-nvme: $(VENV)/.dev
+	NANDLAB_NVME_HOST=1 NANDLAB_KERNEL=$(NANDLAB_KERNEL) $(BIN)/python -m pytest -q python/tests/test_nvme_linux.py
+
 test-long: build $(VENV)/.dev $(VENV)/.docs
 	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --workspace --exclude nandlab-py
 	NANDLAB_LONG=1 $(BIN)/python -m pytest -rs
@@ -143,6 +150,7 @@ help:
 	@echo 'make validation tables and pictures of docs/validation.md, closed forms beside what is measured'
 	@echo 'make probe      drives drawn from SEED=$(SEED), and what nandlab calibrate --probe finds of them'
 	@echo 'make test-kill   kill -9 under writes to a disk of every FTL and every buffer, by the test, fio and SQLite'
+	@echo 'make test-nvme   an NVMe drive for Linux in a virtual machine: ext4, btrfs and f2fs, fio, nvme-cli'
 	@echo 'make test-damage images and flash with damage in every place: nothing reads wrong in silence'
 	@echo 'make powercut   every FTL with all its options: cuts everywhere, twice, and CUTS=$(CUTS) random ones'
 	@echo 'make mutations  bugs made by hand, each of which its test must catch'
