@@ -71,7 +71,7 @@ nvme id-ns /dev/nvme0n1
 dd if=/dev/zero of=/dev/nvme0n1 bs=1M count=4 oflag=direct
 nvme flush /dev/nvme0n1
 blkdiscard -o 1048576 -l 1048576 /dev/nvme0n1
-nvme read /dev/nvme0n1 -s 999999 -c 0 -z 512 -d /tmp/no || echo IT IS REFUSED
+nvme read /dev/nvme0n1 -s 999999 -c 0 -z 512 -d no || echo IT IS REFUSED
 nvme error-log /dev/nvme0 -e 1
 nvme smart-log /dev/nvme0
 nvme disconnect -d nvme0
