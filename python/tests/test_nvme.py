@@ -249,6 +249,38 @@ def test_flushed_data_is_there_after_the_end(image, end):
         assert controller.queue(1).read(100, 16) == written
 
 
+def test_a_recorded_run_counts_as_its_replay(nandlab_command, image, tmp_path):
+    trace, draw = tmp_path / "t.nltr", random.Random(3)
+    with served(image, "--record", trace) as (started, address, nqn):
+        controller = Controller(address, nqn)
+        controller.feature(7, 1 | 1 << 16)
+        queues = [controller.queue(1), controller.queue(2)]
+        for number in range(600):
+            queue, blocks = queues[number % 2], draw.choice([1, 8, 128, 256])
+            block, kind = draw.randrange(BLOCKS - blocks), draw.random()
+            if kind < 0.8:
+                queue.write(block, bytes([number % 251]) * (blocks * 512), fua=kind < 0.02)
+            elif kind < 0.9:
+                queue.read(block, blocks)
+            elif kind < 0.97:
+                queue.trim([(block, blocks)])
+            else:
+                queue.flush()
+        # The end of the server flushes, too, and that flush is in the trace.
+        queues[0].flush()
+        stats = nandlab_command("disk", "stats", image, "--json").document
+        started.send_signal(signal.SIGINT)
+        started.communicate()
+    replay = tmp_path / "replay.toml"
+    replay.write_text(f'[workload.trace]\npath = "{trace}"\n[ftl.page]\n')
+    record = nandlab_command("run", "--json", replay, *DEVICE[2:]).document
+    assert stats["flash"]["erases"] > 10, "it collects"
+    for part in ("flash", "matrix", "wear"):
+        assert record[part] == stats[part], part
+    counts = ("reads", "writes", "trims", "read_sectors", "written_sectors")
+    assert [record["host"][name] for name in counts] == [stats["host"][name] for name in counts]
+
+
 def test_a_drive_is_for_this_machine_alone(nandlab_command, image):
     ended = nandlab_command("disk", "serve", image, "--nvme", "0.0.0.0:4420")
     assert ended.status == 1
