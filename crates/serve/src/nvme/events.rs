@@ -3,8 +3,8 @@
 //! The controller looks at the warnings when its admin queue takes a command, so a host with Keep Alive learns of one in
 //! half its time-out. Then it tells no further one until the host has read the log.
 
-use super::logs::HEALTH;
-
+/// The health log, which tells more.
+pub(super) const HEALTH_LOG: u8 = 0x02;
 /// Event type 1, SMART and health; what it tells is in bits 15:8.
 const HEALTH_EVENT: u64 = 1;
 const SPARE: u64 = 2;
@@ -63,7 +63,7 @@ impl Events {
         let one = new & new.wrapping_neg();
         let what = if one == WARNS_OF_SPARE { SPARE } else { RELIABILITY };
         (self.told, self.is_masked) = (self.told | one, true);
-        Some((self.waiting.remove(0), HEALTH_EVENT | what << 8 | u64::from(HEALTH) << 16))
+        Some((self.waiting.remove(0), HEALTH_EVENT | what << 8 | u64::from(HEALTH_LOG) << 16))
     }
 }
 

@@ -2,22 +2,20 @@
 
 use super::bounds::{DISCOVERY, MOST_ENTRIES, MOST_TRANSFER};
 use super::command::{Answer, Command, Status};
-use super::events::{WARNS_OF_READ_ONLY, WARNS_OF_SPARE};
+use super::events::{HEALTH_LOG, WARNS_OF_READ_ONLY, WARNS_OF_SPARE};
 use super::opcodes::{effects, ZONED_SET};
 use super::page::Page;
 use super::subsystem::{Controller, Subsystem};
 use crate::described::Health;
 use std::net::SocketAddr;
 
-/// The health log.
-pub(super) const HEALTH: u8 = 0x02;
 /// Dword 10: an event that led here stays masked.
 const RETAIN: u32 = 1 << 15;
 
 mod log {
     pub const SUPPORTED: u8 = 0x00;
     pub const ERRORS: u8 = 0x01;
-    pub const HEALTH: u8 = super::HEALTH;
+    pub const HEALTH: u8 = super::HEALTH_LOG;
     pub const FIRMWARE: u8 = 0x03;
     pub const EFFECTS: u8 = 0x05;
     pub const DISCOVERY: u8 = 0x70;
@@ -86,7 +84,7 @@ pub(super) fn warnings(health: &Health, is_read_only: bool) -> u8 {
 
 /// Whether the command reads the health log and gives leave for further events.
 pub(super) fn clears_events(command: &Command) -> bool {
-    command.dword(10) as u8 == HEALTH && command.dword(10) & RETAIN == 0
+    command.dword(10) as u8 == HEALTH_LOG && command.dword(10) & RETAIN == 0
 }
 
 /// The temperature is not known: 0 K.
