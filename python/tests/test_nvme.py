@@ -228,15 +228,17 @@ def test_a_reset_ends_the_queues_and_a_disconnect_one(image):
         assert controller.property(0x1C) >> 2 & 3 == 2, "shut down"
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
-def test_flushed_data_is_there_after_the_end(image, end):
+def written_before(image, end, flushes, look=lambda controller: None):
+    """Data written and flushed, or not, before the server ends; the same blocks when it serves again."""
     written = random.Random(end).randbytes(8192)
     with served(image) as (started, address, nqn):
         controller = Controller(address, nqn)
         controller.feature(7, 0)
+        look(controller)
         queue = controller.queue(1)
         queue.write(100, written)
-        queue.flush()
+        if flushes:
+            queue.flush()
         drained = threading.Thread(target=started.communicate)
         drained.start()
         started.send_signal(end)
@@ -246,7 +248,61 @@ def test_flushed_data_is_there_after_the_end(image, end):
     with served(image) as (_, address, nqn):
         controller = Controller(address, nqn)
         controller.feature(7, 0)
-        assert controller.queue(1).read(100, 16) == written
+        return written, controller.queue(1).read(100, 16)
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_flushed_data_is_there_after_the_end(image, end):
+    written, found = written_before(image, end, flushes=True)
+    assert found == written
+
+
+@pytest.mark.parametrize("protected", [False, True])
+def test_only_capacitors_make_a_controllers_memory_no_volatile_cache(nandlab_command, tmp_path, protected):
+    memory = f"{{ write_buffer_bytes = 131072, write_buffer_protected = {str(protected).lower()} }}"
+    image = tmp_path / "my.img"
+    made = nandlab_command("disk", "create", image, *DEVICE, "--set", f"device.controller={memory}")
+    assert made.status == 0, made.err
+
+    def look(controller):
+        assert controller.identify(1)[525] & 1 == (not protected)
+        if protected:
+            assert status(controller.feature, 6) == status(controller.feature, 6, 0) == 0x002
+
+    written, found = written_before(image, signal.SIGKILL, flushes=False, look=look)
+    assert found == (written if protected else bytes(8192))
+
+
+def test_a_recorded_run_counts_as_its_replay(nandlab_command, image, tmp_path):
+    trace, draw = tmp_path / "t.nltr", random.Random(3)
+    with served(image, "--record", trace) as (started, address, nqn):
+        controller = Controller(address, nqn)
+        controller.feature(7, 1 | 1 << 16)
+        queues = [controller.queue(1), controller.queue(2)]
+        for number in range(600):
+            queue, blocks = queues[number % 2], draw.choice([1, 8, 128, 256])
+            block, kind = draw.randrange(BLOCKS - blocks), draw.random()
+            if kind < 0.8:
+                queue.write(block, bytes([number % 251]) * (blocks * 512), fua=kind < 0.02)
+            elif kind < 0.9:
+                queue.read(block, blocks)
+            elif kind < 0.97:
+                queue.trim([(block, blocks)])
+            else:
+                queue.flush()
+        # The end of the server flushes, too, and that flush is in the trace.
+        queues[0].flush()
+        stats = nandlab_command("disk", "stats", image, "--json").document
+        started.send_signal(signal.SIGINT)
+        started.communicate()
+    replay = tmp_path / "replay.toml"
+    replay.write_text(f'[workload.trace]\npath = "{trace}"\n[ftl.page]\n')
+    record = nandlab_command("run", "--json", replay, *DEVICE[2:]).document
+    assert stats["flash"]["erases"] > 10, "it collects"
+    for part in ("flash", "matrix", "wear"):
+        assert record[part] == stats[part], part
+    counts = ("reads", "writes", "trims", "read_sectors", "written_sectors")
+    assert [record["host"][name] for name in counts] == [stats["host"][name] for name in counts]
 
 
 def test_a_drive_is_for_this_machine_alone(nandlab_command, image):
@@ -257,4 +313,13 @@ def test_a_drive_is_for_this_machine_alone(nandlab_command, image):
         controller = Controller(address, nqn)
         controller.feature(7, 0)
         assert controller.identify(0, 1)[99] == 1
+        controller.feature(0x0B, 1 << 3)
+        controller.socket.sendall(
+            controller.start(controller.entry(0x0C)) + controller.start(controller.entry(0x0C))
+        )
+        first = controller.step()
+        assert controller.done.pop(first) == (0, 0x020001), "reliability: the health log tells more"
+        controller.socket.sendall(controller.start(controller.entry(0x18)))
+        assert controller.step() == first + 2, "a warning is told once"
+        assert controller.log(2, 512)[0] == 1 << 3
         assert status(controller.queue(1).write, 0, bytes(512)) == 0x182

@@ -194,7 +194,7 @@ blkzone report /dev/nvme0n1
 """
 
 
-# Before Linux 6.3, btrfs on zones knows no device with several paths. f2fs needs a second one.
+# In Linux 6.1, btrfs loses track of appends to a device with several paths. f2fs needs a second device.
 def test_btrfs_and_f2fs_keep_a_tree_of_files_in_zones(archive, zoned, tmp_path):
     options = {"nvme-core.ko": "multipath=N"}
     with connected(archive, zoned, tmp_path, TREES, options) as (_, _, started):

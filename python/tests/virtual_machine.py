@@ -36,8 +36,7 @@ MODULES = [
 # The firmware's commands to a screen.
 SCREEN = re.compile(r"\x1b(c|\[[?0-9;]*[a-zA-Z])")
 KERNEL = Path(os.environ.get("NANDLAB_KERNEL", "/"))
-HOW = """apt-get install {packages}
-apt-get download $(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: //p')
+KERNEL_HOW = """apt-get download $(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: //p')
 dpkg -x linux-image-*.deb kernel
 make test-nvme NANDLAB_KERNEL=$PWD/kernel"""
 INIT = """#!/bin/busybox sh
@@ -59,11 +58,12 @@ def place(program):
 
 
 def missing():
-    """The packages that are not installed, and how to get them with the kernel; empty if all is there."""
-    packages = sorted({package for program, package in PACKAGES.items() if not place(program)})
-    if not packages and list(KERNEL.glob("boot/vmlinuz-*")):
-        return ""
-    return f"not installed: {', '.join(packages) or 'a kernel'}\n" + HOW.format(packages=" ".join(packages))
+    """What is not installed, and how to get it; empty if all is there."""
+    packages = " ".join(sorted({package for program, package in PACKAGES.items() if not place(program)}))
+    lacks = [f"packages are missing:\napt-get install {packages}"] if packages else []
+    if not list(KERNEL.glob("boot/vmlinuz-*")):
+        lacks.append(f"{KERNEL} has no kernel in boot:\n{KERNEL_HOW}")
+    return "\n".join(lacks)
 
 
 def _kernel():

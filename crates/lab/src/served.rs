@@ -18,7 +18,7 @@ use crate::record::{MountRecord, Record};
 use crate::run::{Mark, Meter, Run};
 use crate::stack::{self, Engine, Logs, Start};
 use nandlab_block::{Completion, Error, Payload, Request, ZoneReport, ZoneShape};
-use nandlab_ftl::Trims;
+use nandlab_ftl::{FtlConfig, Trims};
 use nandlab_nand::backed::{Backed, BackedError, Failure, ImageFile};
 use nandlab_nand::Time;
 use serde::{Deserialize, Serialize};
@@ -263,6 +263,15 @@ impl Served {
     /// Whether a page that was trimmed and flushed reads as zeros from then on, also after a mount.
     pub fn trims_last(&self) -> bool {
         self.experiment.ftl.as_ref().is_some_and(|ftl| ftl.facts().trims == Trims::Durable)
+    }
+
+    /// Whether every answered write survives a power cut without a flush: capacitors protect the controller's memory, and
+    /// neither the FTL nor a buffer keeps data in memory of its own.
+    pub fn writes_last(&self) -> bool {
+        let Experiment { device, ftl, buffer, .. } = &self.experiment;
+        let is_protected = device.profile.controller.is_some_and(|controller| controller.write_buffer_protected);
+        let stores_at_once = |ftl: &FtlConfig| !(ftl.facts().gathers || ftl.has_zones() || ftl.is_elsewhere());
+        is_protected && buffer.is_none() && ftl.as_ref().is_some_and(stores_at_once)
     }
 
     /// Simulated time since it was opened, to the end of the last operation; the mount came before.

@@ -25,6 +25,8 @@ pub struct Description {
     pub model: String,
     /// Whether a trimmed flash page reads as zeros from then on.
     pub trims_read_zeros: bool,
+    /// Whether a power cut may take answered writes that nobody flushed.
+    pub has_volatile_cache: bool,
 }
 
 /// A drive's use and wear since it was made.

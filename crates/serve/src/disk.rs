@@ -171,6 +171,11 @@ impl Disk {
         self.lock().trims_last
     }
 
+    /// Whether every answered write survives a power cut without a flush.
+    pub fn writes_last(&self) -> bool {
+        self.lock().served.writes_last()
+    }
+
     /// P/E cycles that the device's data sheet guarantees.
     pub fn endurance(&self) -> u32 {
         self.lock().served.experiment().device.profile.rules.endurance

@@ -86,7 +86,8 @@ impl Export for Memory {
 
 impl Described for Memory {
     fn description(&self) -> Description {
-        Description { identity: 1, model: "nandlab memory".into(), trims_read_zeros: true }
+        let model = "nandlab memory".into();
+        Description { identity: 1, model, trims_read_zeros: true, has_volatile_cache: true }
     }
 
     fn health(&self) -> Health {

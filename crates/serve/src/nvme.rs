@@ -9,7 +9,7 @@
 //! `pdu` is the wire, `connection` a queue's stream, `transfers` the writes whose data is under way. `subsystem` knows the
 //! controllers and their queues. `fabrics`, `admin`, `io` and `zones` carry out the command sets; `identify`, `logs`,
 //! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share. `outcome` is shared by the I/O
-//! command sets.
+//! command sets, `events` are what the controller tells unasked.
 //!
 //! ## References
 //! NVM Express base specification 2.0; NVMe over TCP transport specification 1.0; NVM command set specification 1.0; Zoned
@@ -20,6 +20,7 @@ mod bounds;
 mod command;
 mod connection;
 mod crc32c;
+mod events;
 mod fabrics;
 mod features;
 mod identify;

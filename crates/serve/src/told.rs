@@ -9,6 +9,7 @@ impl Described for Disk {
             identity: self.identity(),
             model: format!("nandlab {}", self.live().ftl),
             trims_read_zeros: self.trims_last(),
+            has_volatile_cache: !self.writes_last(),
         }
     }
 

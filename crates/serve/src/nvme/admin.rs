@@ -16,8 +16,8 @@ pub(super) fn carry_out(subsystem: &Subsystem, controller: &Controller, here: So
         opcode::IDENTIFY if command.pointer_bytes() < BYTES as u64 => Status::SGL_LENGTH_INVALID.into(),
         opcode::IDENTIFY => identify(subsystem, controller, command),
         opcode::GET_LOG => logs::get(subsystem, controller, here, command),
-        opcode::GET_FEATURES => features::get(controller, command),
-        opcode::SET_FEATURES => features::set(controller, command),
+        opcode::GET_FEATURES => features::get(subsystem, controller, command),
+        opcode::SET_FEATURES => features::set(subsystem, controller, command),
         _ => Status::INVALID_OPCODE.into(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::bounds::EVENT_REQUESTS;
 use super::command::{Answer, Command, Pointer, Status, COMMAND_BYTES};
+use super::events::Events;
 use super::fabrics::{self, CONNECT_BYTES};
 use super::io as nvm;
 use super::outcome::{write_status, Data, Done};
@@ -9,7 +10,7 @@ use super::pdu::{agreed, init_answer, kind, termination, Fatal, Format, Head, Pd
 use super::replies::{Completion, Replies, AT_ONCE};
 use super::subsystem::{Queue, Subsystem};
 use super::transfers::Transfers;
-use super::{admin, opcodes, zones};
+use super::{admin, logs, opcodes, zones};
 use crate::flow::{Held, Incoming, Later, Out, Share, Watched};
 use crate::means::Means;
 use crate::sockets::Stream;
@@ -47,7 +48,7 @@ pub(super) fn serve(
         later: Some(Later::new(&out, share, means)),
         out,
         transfers: Transfers::default(),
-        events: Vec::new(),
+        events: Events::default(),
         is_begun: false,
         is_over: false,
         keep_alive: Duration::ZERO,
@@ -78,8 +79,8 @@ struct Session<'a> {
     later: Option<Later>,
     out: Arc<Out>,
     transfers: Transfers,
-    /// Identifiers of the event requests held.
-    events: Vec<u16>,
+    /// Event requests held, and what was told.
+    events: Events,
     /// Whether the first PDU has come.
     is_begun: bool,
     /// Whether the host has disconnected this queue, or was refused.
@@ -186,7 +187,7 @@ impl Session<'_> {
         if let Some(queue) = &mut self.queue {
             queue.advance();
         }
-        if self.transfers.has(command.id()) || self.events.contains(&command.id()) {
+        if self.transfers.has(command.id()) || self.events.has(command.id()) {
             return Ok(self.answer(&command, &Status::ID_CONFLICT.into())?);
         }
         let data = match self.data(&command) {
@@ -296,8 +297,8 @@ impl Session<'_> {
             Some(queue) if queue.id > 0 && command.opcode() == opcodes::nvm::READ => self.read(command),
             Some(queue) if queue.id > 0 && command.opcode() == opcodes::zoned::RECEIVE => self.report_zones(command),
             Some(queue) if queue.id > 0 => {
-                let has_write_cache = queue.controller.has_write_cache.load(Ordering::Relaxed);
-                let done = nvm::carry_out(self.subsystem, has_write_cache, command, data);
+                let is_write_through = queue.controller.is_write_through.load(Ordering::Relaxed);
+                let done = nvm::carry_out(self.subsystem, is_write_through, command, data);
                 self.finish(command, done, 0)
             }
             Some(_) => self.administer(command),
@@ -335,11 +336,12 @@ impl Session<'_> {
 
     fn administer(&mut self, command: &Command) -> io::Result<()> {
         match command.opcode() {
-            opcodes::admin::EVENT_REQUEST if self.events.len() >= EVENT_REQUESTS => {
+            opcodes::admin::EVENT_REQUEST if self.events.count() >= EVENT_REQUESTS => {
                 self.answer(command, &Status::TOO_MANY_EVENT_REQUESTS.into())
             }
             opcodes::admin::EVENT_REQUEST => {
-                self.events.push(command.id());
+                self.events.wait(command.id());
+                self.tell_event();
                 Ok(())
             }
             opcodes::admin::ABORT => self.abort(command),
@@ -347,7 +349,12 @@ impl Session<'_> {
                 let Some(queue) = &self.queue else { return Ok(()) };
                 let answer = admin::carry_out(self.subsystem, &queue.controller, self.here, command);
                 self.keep_alive = queue.controller.state().features.keep_alive();
-                self.answer(command, &answer)
+                if command.opcode() == opcodes::admin::GET_LOG && logs::clears_events(command) {
+                    self.events.unmask();
+                }
+                self.answer(command, &answer)?;
+                self.tell_event();
+                Ok(())
             }
         }
     }
@@ -355,13 +362,27 @@ impl Session<'_> {
     /// Only event requests wait long enough to be aborted.
     fn abort(&mut self, command: &Command) -> io::Result<()> {
         let (queue, id) = (command.dword(10) as u16, (command.dword(10) >> 16) as u16);
-        let found = self.events.iter().position(|&event| event == id).filter(|_| queue == 0);
-        if let Some(place) = found {
-            let event = self.events.swap_remove(place);
-            let completion = Completion { command: event, status: Status::ABORT_REQUESTED, result: 0 };
+        let is_found = queue == 0 && self.events.abort(id);
+        if is_found {
+            let completion = Completion { command: id, status: Status::ABORT_REQUESTED, result: 0 };
             self.replies.answer(&completion, self.queue.as_ref());
         }
-        self.answer(command, &Answer::result(u64::from(found.is_none())))
+        self.answer(command, &Answer::result(u64::from(!is_found)))
+    }
+
+    /// Answers an event request if there is a new warning that the host wants.
+    fn tell_event(&mut self) {
+        let Some(Queue { controller, .. }) = &self.queue else { return };
+        let wanted = controller.state().wanted_events();
+        if controller.is_discovery || !self.events.may_tell(wanted) {
+            return;
+        }
+        let drive = &self.subsystem.drive;
+        let warnings = logs::warnings(&drive.health(), drive.is_read_only());
+        if let Some((command, result)) = self.events.tell(warnings, wanted) {
+            let completion = Completion { command, status: Status::SUCCESS, result };
+            self.replies.answer(&completion, self.queue.as_ref());
+        }
     }
 
     fn report_zones(&mut self, command: &Command) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use super::bounds::MOST_QUEUES;
 use super::command::{Answer, Command, Status};
-use super::subsystem::Controller;
+use super::subsystem::{Controller, Subsystem};
 use std::sync::atomic::Ordering;
 
 mod feature {
@@ -23,15 +23,16 @@ fn is_for_discovery(id: u8) -> bool {
     matches!(id, feature::EVENTS | feature::KEEP_ALIVE)
 }
 
-pub(super) fn get(controller: &Controller, command: &Command) -> Answer {
+pub(super) fn get(subsystem: &Subsystem, controller: &Controller, command: &Command) -> Answer {
     let (id, select) = (command.dword(10) as u8, command.dword(10) >> 8 & 7);
     if select != 0 || (controller.is_discovery && !is_for_discovery(id)) {
         return Status::INVALID_FIELD.into();
     }
-    let state = controller.state();
+    let (state, has_cache) = (controller.state(), subsystem.description.has_volatile_cache);
     Answer::result(match id {
         feature::ARBITRATION | feature::POWER | feature::TEMPERATURE | feature::ERROR_RECOVERY => 0,
-        feature::WRITE_CACHE => controller.has_write_cache.load(Ordering::Relaxed).into(),
+        feature::WRITE_CACHE if !has_cache => return Status::INVALID_FIELD.into(),
+        feature::WRITE_CACHE => (!controller.is_write_through.load(Ordering::Relaxed)).into(),
         feature::QUEUES => queues(state.granted.max(1)).into(),
         feature::ATOMICITY => state.features.atomicity.into(),
         feature::EVENTS => state.features.events.into(),
@@ -47,7 +48,7 @@ fn queues(count: u16) -> u32 {
     most | most << 16
 }
 
-pub(super) fn set(controller: &Controller, command: &Command) -> Answer {
+pub(super) fn set(subsystem: &Subsystem, controller: &Controller, command: &Command) -> Answer {
     let (id, value) = (command.dword(10) as u8, command.dword(11));
     if command.dword(10) >> 31 != 0 {
         return Status::NOT_SAVEABLE.into();
@@ -55,13 +56,14 @@ pub(super) fn set(controller: &Controller, command: &Command) -> Answer {
     if controller.is_discovery && !is_for_discovery(id) {
         return Status::INVALID_FIELD.into();
     }
-    let mut state = controller.state();
+    let (mut state, has_cache) = (controller.state(), subsystem.description.has_volatile_cache);
     match id {
         feature::ARBITRATION | feature::POWER | feature::TEMPERATURE | feature::ERROR_RECOVERY if value == 0 => {}
         feature::ARBITRATION | feature::POWER | feature::TEMPERATURE | feature::ERROR_RECOVERY => {
             return Status::NOT_CHANGEABLE.into();
         }
-        feature::WRITE_CACHE => controller.has_write_cache.store(value & 1 != 0, Ordering::Relaxed),
+        feature::WRITE_CACHE if !has_cache => return Status::INVALID_FIELD.into(),
+        feature::WRITE_CACHE => controller.is_write_through.store(value & 1 == 0, Ordering::Relaxed),
         feature::QUEUES => {
             let (submission, completion) = (value as u16, (value >> 16) as u16);
             if submission == u16::MAX || completion == u16::MAX {

@@ -92,8 +92,8 @@ fn controller(subsystem: &Subsystem, controller: &Controller) -> Vec<u8> {
     page.u8(512, 6 << 4 | 6).u8(513, 4 << 4 | 4).u32(516, NAMESPACE).u32(540, NAMESPACE);
     // Compare, Write Zeroes, Verify; Dataset Management where no zone keeps the data.
     page.u16(520, 1 | u16::from(subsystem.zoning.is_none()) << 2 | 1 << 3 | 1 << 7);
-    // A volatile write cache, and a flush for all namespaces at once.
-    page.u8(525, 1 | 3 << 1).u16(1804, 1);
+    // A volatile write cache if there is one, and a flush for all namespaces at once.
+    page.u8(525, u8::from(description.has_volatile_cache) | 3 << 1).u16(1804, 1);
     page.done()
 }
 

@@ -69,21 +69,21 @@ pub(super) fn read(subsystem: &Subsystem, command: &Command, out: &mut [u8]) -> 
     Ok(Done { is_change: false, due, result: 0 })
 }
 
-/// Carries out any other command with its data from the host; without a write cache each change is durable.
+/// Carries out any other command with its data from the host; written through, each change is durable.
 pub(super) fn carry_out(
     subsystem: &Subsystem,
-    has_write_cache: bool,
+    is_write_through: bool,
     command: &Command,
     data: &[u8],
 ) -> Result<Done, Status> {
     let (drive, blocks) = (&*subsystem.drive, subsystem.blocks);
-    let fua = command.dword(12) & FUA != 0 || !has_write_cache;
+    let fua = command.dword(12) & FUA != 0 || is_write_through;
     let done = |is_change: bool, due: io::Result<Due>| match due {
         Ok(due) => Ok(Done { is_change, due, result: 0 }),
         Err(error) => Err(write_status(&error)),
     };
     if let (zoned::SEND | zoned::APPEND, Some(zones)) = (command.opcode(), drive.zones()) {
-        return zones::carry_out(subsystem, zones, has_write_cache, command, data);
+        return zones::carry_out(subsystem, zones, is_write_through, command, data);
     }
     match command.opcode() {
         opcode::FLUSH => done(false, drive.flush()),
@@ -97,7 +97,7 @@ pub(super) fn carry_out(
             done(true, drive.write_zeroes(offset, length, may_trim, fua))
         }
         opcode::DATASET if command.dword(11) & DATASET_DEALLOCATE == 0 => done(false, Ok(Due::NOW)),
-        opcode::DATASET => trim(drive, blocks, &data[..ranges_bytes(command)], !has_write_cache),
+        opcode::DATASET => trim(drive, blocks, &data[..ranges_bytes(command)], is_write_through),
         opcode::COMPARE => compare(drive, blocks, command, Some(data)),
         opcode::VERIFY => compare(drive, blocks, command, None),
         _ => Err(Status::INVALID_OPCODE),

@@ -2,16 +2,20 @@
 
 use super::bounds::{DISCOVERY, MOST_ENTRIES, MOST_TRANSFER};
 use super::command::{Answer, Command, Status};
+use super::events::{HEALTH_LOG, WARNS_OF_READ_ONLY, WARNS_OF_SPARE};
 use super::opcodes::{effects, ZONED_SET};
 use super::page::Page;
 use super::subsystem::{Controller, Subsystem};
 use crate::described::Health;
 use std::net::SocketAddr;
 
+/// Dword 10: an event that led here stays masked.
+const RETAIN: u32 = 1 << 15;
+
 mod log {
     pub const SUPPORTED: u8 = 0x00;
     pub const ERRORS: u8 = 0x01;
-    pub const HEALTH: u8 = 0x02;
+    pub const HEALTH: u8 = super::HEALTH_LOG;
     pub const FIRMWARE: u8 = 0x03;
     pub const EFFECTS: u8 = 0x05;
     pub const DISCOVERY: u8 = 0x70;
@@ -72,13 +76,26 @@ fn supported(is_discovery: bool) -> Vec<u8> {
     page.done()
 }
 
+/// The critical warnings.
+pub(super) fn warnings(health: &Health, is_read_only: bool) -> u8 {
+    let spare = if health.spare_percent < SPARE_THRESHOLD { WARNS_OF_SPARE } else { 0 };
+    spare | if is_read_only { WARNS_OF_READ_ONLY } else { 0 }
+}
+
+/// Whether the command reads the health log and gives leave for further events.
+pub(super) fn clears_events(command: &Command) -> bool {
+    command.dword(10) as u8 == HEALTH_LOG && command.dword(10) & RETAIN == 0
+}
+
 /// The temperature is not known: 0 K.
 fn health(health: &Health, errors: u64, is_read_only: bool) -> Vec<u8> {
     let thousands = |sectors: u64| sectors.div_ceil(1000);
-    let warning = u8::from(health.spare_percent < SPARE_THRESHOLD) | u8::from(is_read_only) << 3;
     let minutes = health.powered_ns / 60_000_000_000;
     let mut page = Page::new(512);
-    page.u8(0, warning).u8(3, health.spare_percent).u8(4, SPARE_THRESHOLD).u8(5, health.used_percent);
+    page.u8(0, warnings(health, is_read_only))
+        .u8(3, health.spare_percent)
+        .u8(4, SPARE_THRESHOLD)
+        .u8(5, health.used_percent);
     page.u64(32, thousands(health.read_sectors)).u64(48, thousands(health.written_sectors));
     page.u64(64, health.reads).u64(80, health.writes).u64(112, health.power_cycles);
     page.u64(128, minutes / 60).u64(144, health.power_cuts).u64(160, health.media_errors).u64(176, errors);

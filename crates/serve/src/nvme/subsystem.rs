@@ -52,8 +52,8 @@ pub(super) struct Controller {
     pub id: u16,
     pub host: Host,
     pub is_discovery: bool,
-    /// Whether writes are answered before they survive a power cut.
-    pub has_write_cache: AtomicBool,
+    /// Whether the host has turned the write cache off, so that each change is flushed.
+    pub is_write_through: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -73,6 +73,15 @@ pub(super) struct State {
 impl State {
     pub fn is_ready(&self) -> bool {
         self.status & 1 != 0
+    }
+
+    /// Critical warnings of which the host wants events, while the controller is ready.
+    pub fn wanted_events(&self) -> u8 {
+        if self.is_ready() {
+            self.features.events as u8
+        } else {
+            0
+        }
     }
 
     pub fn has_queues(&self) -> bool {
@@ -167,7 +176,7 @@ impl Subsystem {
             id,
             host,
             is_discovery,
-            has_write_cache: AtomicBool::new(true),
+            is_write_through: AtomicBool::new(false),
             state: Mutex::default(),
         });
         controllers.insert(id, Arc::clone(&controller));

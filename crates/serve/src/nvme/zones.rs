@@ -45,7 +45,7 @@ pub(super) fn data(blocks: Blocks, command: &Command) -> Result<Data, Status> {
 pub(super) fn carry_out(
     subsystem: &Subsystem,
     zones: &dyn Zoned,
-    has_write_cache: bool,
+    is_write_through: bool,
     command: &Command,
     data: &[u8],
 ) -> Result<Done, Status> {
@@ -53,9 +53,9 @@ pub(super) fn carry_out(
     let (sector, _) = blocks.range(command.u64(40), 1)?;
     let sector = sector / 512;
     if command.opcode() == opcode::SEND {
-        return send(zones, blocks, command, (sector, !has_write_cache));
+        return send(zones, blocks, command, (sector, is_write_through));
     }
-    let fua = command.dword(12) & FUA != 0 || !has_write_cache;
+    let fua = command.dword(12) & FUA != 0 || is_write_through;
     let (first, due) = zones.append(sector, data, fua).map_err(|error| write_status(&error))?;
     Ok(Done { is_change: true, due, result: first >> (blocks.shift - 9) })
 }

@@ -71,6 +71,33 @@ fn a_buffer_over_it_is_plain_bytes() {
     is_plain_bytes("fast", &["buffer=bplru", "buffer.bplru.size=256KiB"], 600);
 }
 
+/// A disk that is dropped without a flush is a killed process.
+#[test]
+fn behind_capacitors_answered_writes_need_no_flush() {
+    let capacitors = "device.controller={ write_buffer_bytes = 131072, write_buffer_protected = true }";
+    let mut held = 0;
+    for ftl in ftls() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("image");
+        create(&path, ftl, &[capacitors]);
+        let (disk, mut random) = (open(&path), Random::new(70));
+        let mut plain = vec![0; 1 << 20];
+        for number in 0..400 {
+            let length = 512 << random.below(6);
+            let offset = (random.below((plain.len() - length) as u64) / 512 * 512) as usize;
+            plain[offset..offset + length].fill(number as u8 | 1);
+            disk.write(offset as u64, &plain[offset..offset + length], false).unwrap();
+            disk.hand_over().unwrap();
+        }
+        let (lasts, mut found) = (disk.writes_last(), vec![0; plain.len()]);
+        drop(disk);
+        open(&path).read(0, &mut found).unwrap();
+        assert!(!lasts || found == plain, "{ftl} has lost a write");
+        held += usize::from(!lasts && found != plain);
+    }
+    assert!(held > 0, "an FTL that gathers writes in memory loses some");
+}
+
 #[test]
 fn a_trim_leaves_partial_sectors() {
     let directory = tempfile::tempdir().unwrap();
