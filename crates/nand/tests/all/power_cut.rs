@@ -127,9 +127,12 @@ fn a_spare_program_is_cut_in_every_form() {
 fn an_erase_is_cut_in_every_form() {
     for form in Form::ALL {
         let expected = match form {
-            Form::Done | Form::TornEraseWeak => [Page::Erased; 4],
+            Form::Done | Form::TornEraseWeak | Form::UnstableErase => [Page::Erased; 4],
             Form::TornEraseUnreadable => [Page::Unreadable; 4],
             Form::TornErasePrefix => [Page::Erased, Page::Erased, Page::Holds(2), Page::Holds(3)],
+            Form::TornEraseSuffix => [Page::Holds(0), Page::Holds(1), Page::Erased, Page::Erased],
+            // Drawn.
+            Form::TornEraseScattered => [Page::Holds(0), Page::Holds(1), Page::Erased, Page::Holds(3)],
             _ => FULL,
         };
         let mut device = cut(form, Operation::Erase, |device| device.erase(BlockId(0)).map(drop));
@@ -344,6 +347,69 @@ fn each_die_loses_its_own_last_program() {
 }
 
 #[test]
+fn each_die_loses_its_last_two_programs_with_a_cache_register() {
+    let mut device = PowerCut::new(two_dies());
+    for at in [0, 1, 16, 17, 18, 2] {
+        program(&mut device, at).unwrap();
+    }
+    device.arm(CutPlan { operation: 1, form: Form::LostTailTwo });
+    assert_eq!(device.erase(BlockId(7)), Err(LOST));
+    device.restore();
+    let seen = [0, 1, 2, 16, 17, 18].map(|at| look(&mut device, at));
+    assert_eq!(seen[..3], [Page::Holds(0), Page::Unreadable, Page::Unreadable]);
+    assert_eq!(seen[3..], [Page::Holds(16), Page::Unreadable, Page::Unreadable]);
+}
+
+#[test]
+fn an_erase_without_a_fence_may_be_under_way() {
+    let cut = |act: &dyn Fn(&mut PowerCut<Backed>)| {
+        let mut device = PowerCut::new(two_dies());
+        [0, 16].into_iter().for_each(|at| program(&mut device, at).unwrap());
+        device.erase(BlockId(0)).unwrap();
+        act(&mut device);
+        device.arm(CutPlan { operation: 1, form: Form::LostErase });
+        assert_eq!(program(&mut device, 20), Err(LOST));
+        device.restore();
+        (block(&mut device, 0), look(&mut device, 16))
+    };
+    let other_die = |device: &mut PowerCut<Backed>| program(device, 17).unwrap();
+    assert_eq!(cut(&other_die), ([Page::Unreadable; 4], Page::Holds(16)));
+    let fence = |device: &mut PowerCut<Backed>| {
+        device.ctx().fence();
+    };
+    assert_eq!(cut(&fence), ([Page::Erased; 4], Page::Holds(16)));
+    let same_die = |device: &mut PowerCut<Backed>| program(device, 4).unwrap();
+    assert_eq!(cut(&same_die), ([Page::Erased; 4], Page::Holds(16)));
+}
+
+#[test]
+fn an_unstable_block_shows_old_pages_from_the_second_power_up_on() {
+    let mut device = cut(Form::UnstableErase, Operation::Erase, |device| device.erase(BlockId(0)).map(drop));
+    assert_eq!(block(&mut device, 0), [Page::Erased; 4]);
+    let mut shown = Vec::new();
+    for _ in 0..20 {
+        device.restore();
+        let pages = block(&mut device, 0);
+        assert_eq!(pages, block(&mut device, 0), "the reads of one power-up are alike");
+        assert!(pages.iter().zip(FULL).all(|(page, old)| [Page::Erased, old].contains(page)), "{pages:?}");
+        shown.push(pages);
+    }
+    shown.sort_by_key(|pages| format!("{pages:?}"));
+    shown.dedup();
+    assert!(shown.len() > 5, "each power-up draws anew: {shown:?}");
+    device.erase(BlockId(0)).unwrap();
+    (0..4).for_each(|at| program(&mut device, at).unwrap());
+    assert_eq!(block(device.restore(), 0), FULL);
+}
+
+#[test]
+#[should_panic(expected = "program of page 0: the erase of block 0 was cut by a power loss, erase it again first")]
+fn an_unstable_block_takes_no_program_before_an_erase() {
+    let mut device = cut(Form::UnstableErase, Operation::Erase, |device| device.erase(BlockId(0)).map(drop));
+    let _ = program(&mut device, 0);
+}
+
+#[test]
 fn a_bounded_fence_holds_for_what_ends_by_then() {
     let timing = Timing::array(1.0, 10.0, 100.0);
     // Page 0 ends at 10 us on one die; on the other page 17 ends at 20 us.
@@ -403,7 +469,7 @@ fn a_cut_changes_what_it_cuts_and_nothing_else() {
         script.retire = 0.002;
         let mut random = Random::stream(seed, 1);
         let mut device = PowerCut::new(Backed::ram(g, r));
-        let mut tail = None;
+        let (mut tail, mut erasing) = (Vec::new(), None);
         for _ in 0..400 {
             let step = script.step();
             let before = contents(&mut device);
@@ -418,7 +484,14 @@ fn a_cut_changes_what_it_cuts_and_nothing_else() {
                 assert_eq!(answer.0, Err(LOST));
                 cuts += 1;
                 let mut reach = reach(&step, &g);
-                reach.extend(tail.filter(|_| form == Form::LostTail));
+                let programs = match form {
+                    Form::LostTail => 1,
+                    Form::LostTailTwo => 2,
+                    _ => 0,
+                };
+                reach.extend(tail.iter().rev().take(programs));
+                let erased = erasing.filter(|_| form == Form::LostErase);
+                reach.extend(erased.iter().flat_map(|block| (0..g.pages_per_block()).map(|page| g.page(*block, page))));
                 let after = contents(cut.restore());
                 let changed = (0..g.pages()).map(Ppa).filter(|at| before[at.index()] != after[at.index()]);
                 let changed: Vec<_> = changed.collect();
@@ -430,10 +503,15 @@ fn a_cut_changes_what_it_cuts_and_nothing_else() {
             }
             apply(&mut device, &step);
             match step {
-                Step::Program { at, .. } | Step::Copy { to: at, .. } => tail = Some(at),
+                Step::Program { at, .. } | Step::Copy { to: at, .. } => {
+                    tail.push(at);
+                    erasing = None;
+                }
+                Step::Erase(block) => erasing = Some(block),
                 _ if random.chance(0.1) => {
                     device.ctx().fence();
-                    tail = None;
+                    tail.clear();
+                    erasing = None;
                 }
                 _ => {}
             }

@@ -41,6 +41,12 @@ fn number(variable: &str, default: u64) -> u64 {
     }
 }
 
+/// The quick form cuts one operation in so many in each of the rarer forms.
+const RARE: u64 = 4;
+
+/// The most cuts of a random case: in the quick form, and in the long one.
+const CUTS: [u64; 2] = [3, 5];
+
 /// Searches with the options in `subject`, at `place` among its FTL's option sets.
 fn exhaust(subject: &Subject, place: usize, depth: usize, long: bool) -> u64 {
     let search = |name: &str, seed: u64, depth: usize, every: usize| {
@@ -50,7 +56,8 @@ fn exhaust(subject: &Subject, place: usize, depth: usize, long: bool) -> u64 {
             .find(|device| device.name == name)
             .expect("a device of the list");
         let every = if long { 1 } else { every };
-        let stride = Stride { first: 1 + ((seed as usize + name.len() + place) % every) as u64, every };
+        let first = 1 + ((seed as usize + name.len() + place) % every) as u64;
+        let stride = Stride { first, every, rare: if long { 1 } else { RARE } };
         Bench { subject, device, seed, faults: &[] }.exhaust(depth, stride).unwrap_or(0)
     };
     let every = if subject.is_default() { 1 } else { STRIDE };
@@ -83,10 +90,10 @@ fn nothing_flushed_is_lost_in_two_reclaim_groups() {
         Subject { config: FtlConfig::Page(config), variant: "fdp", is_tight: false }
     };
     let subjects = [placed(2, Handles::NONE, 0), placed(2, Handles::ALL, 1), placed(1, Handles::NONE, 2)];
-    let every = if number("NANDLAB_LONG", 0) > 0 { 1 } else { STRIDE };
+    let [every, rare] = if number("NANDLAB_LONG", 0) > 0 { [1, 1] } else { [STRIDE, RARE as usize] };
     on_all_cores(&subjects, |subject| {
         let search = |device: Device| {
-            let stride = Stride { first: 1, every };
+            let stride = Stride { first: 1, every, rare: rare as u64 };
             Bench { subject, device, seed: 5, faults: &[] }.exhaust(depth, stride).unwrap_or(0)
         };
         let cases: Vec<u64> = devices().into_iter().chain(timed_devices()).map(search).collect();
@@ -111,7 +118,7 @@ fn a_derived_cut_is_that_of_a_replay() {
             ];
             benches.rotate_left(place % 3);
             let compared = |(at, bench): (usize, &Bench<'_>)| {
-                let stride = Stride { first: 1 + (7 * (at + place) % every) as u64, every };
+                let stride = Stride { first: 1 + (7 * (at + place) % every) as u64, every, rare: 1 };
                 bench.compare_with_replays(stride).unwrap_or(0)
             };
             let mut all = benches.iter().enumerate().map(compared);
@@ -132,8 +139,9 @@ fn a_derived_cut_is_that_of_a_replay() {
 #[test]
 fn nothing_flushed_is_lost_at_random_operations() {
     let cuts = number("NANDLAB_CUTS", 2_000);
+    let most = CUTS[usize::from(number("NANDLAB_LONG", 0) > 0)];
     on_all_cores(&subjects(), |ftl| {
-        let survived = (0..cuts).filter(|&case| random_case(ftl, case) == Outcome::Survived).count() as u64;
+        let survived = (0..cuts).filter(|&case| random_case(ftl, case, most) == Outcome::Survived).count() as u64;
         println!("{}: {survived} of {cuts} random cases reached their last cut", ftl[0]);
         assert!(survived > cuts / 2, "{}: only {survived} of {cuts} cuts fell", ftl[0]);
     });
