@@ -82,7 +82,7 @@ impl Flash {
     /// Whether a cut of this form leaves a state of its own here.
     pub fn has(&self, form: Form) -> bool {
         match self {
-            Self::Nand(chip) => form != Form::LostTail || chip.options().cached_programs,
+            Self::Nand(chip) => !form.is_of_stack_alone() && (form != Form::LostTail || chip.options().cached_programs),
             Self::Nor(_) => Nor::has(form),
         }
     }

@@ -154,7 +154,7 @@ impl Nor {
 
     /// Whether a cut of this form leaves something of its own here.
     pub fn has(form: Form) -> bool {
-        !matches!(form, Form::WeakPage | Form::TornEraseWeak | Form::LostTail)
+        !matches!(form, Form::WeakPage | Form::TornEraseWeak | Form::LostTail) && !form.is_of_stack_alone()
     }
 
     fn powered(&self) -> Result<(), ChipError> {

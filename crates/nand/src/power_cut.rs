@@ -18,7 +18,9 @@
 //!   cut.
 //! * Programs are durable after a fence ([`Ctx::fence`]; on a device with time, [`Ctx::fence_at`] for programs
 //!   that ended by then), and not guaranteed before. A fence comes before the answer to a flush and before the
-//!   erase of the block with the older copy. An erase is no fence, not even for its own die.
+//!   erase of the block with the older copy. An erase is no fence, not even for its own die. An erase without a
+//!   fence after it may be under way until its die does something else.
+//! * A block with a cut erase may read as erased after one power-up, and show old pages after the next.
 //!
 //! To test every cut of a step, clone FTL and device before it and cut operation 1, 2, 3 ... of the step, until
 //! it ends without a cut:
@@ -50,6 +52,8 @@
 //! ```
 
 mod plan;
+mod tail;
+mod torn_erase;
 mod uncut;
 
 pub use plan::{CutPlan, CutPlanError, Form};
@@ -58,13 +62,14 @@ pub use uncut::Uncut;
 use crate::address::{BlockId, Ppa};
 use crate::as_inside;
 use crate::content::PageBuf;
-use crate::context::Time;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::operation::Operation;
 use crate::side_table::SideTable;
 use crate::wrapper::ways_inside;
 use std::collections::BTreeMap;
+use tail::Tail;
+use torn_erase::TornErase;
 use uncut::{Command, Keep};
 
 /// A wrapper around `N` with power cuts.
@@ -79,6 +84,8 @@ pub struct PowerCut<N: Nand> {
     torn: SideTable<Torn>,
     /// Blocks with a cut erase.
     weak: BTreeMap<BlockId, TornErase>,
+    /// Power-ups so far; an unstable block reads differently after each.
+    power_ups: u64,
     tail: Tail,
     keep: Keep<N>,
 }
@@ -92,30 +99,6 @@ enum Torn {
     Nothing,
 }
 
-/// A block's state after a cut erase.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct TornErase {
-    /// Pages below this one read as erased.
-    erased_below: u32,
-    /// Whether the other pages read as before; otherwise they are unreadable.
-    rest_as_before: bool,
-}
-
-impl TornErase {
-    /// The state after `form` in a block with this many pages, from the state `before`; `None` if nothing
-    /// happened.
-    fn new(form: Form, pages: u32, before: Option<&Self>) -> Option<Self> {
-        let erased_below = match form {
-            Form::TornEraseUnreadable => return Some(Self { erased_below: 0, rest_as_before: false }),
-            Form::TornErasePrefix => pages.div_ceil(2),
-            Form::TornEraseWeak => pages,
-            _ => return None,
-        };
-        let before = before.copied().unwrap_or(Self { erased_below: 0, rest_as_before: true });
-        Some(Self { erased_below: before.erased_below.max(erased_below), ..before })
-    }
-}
-
 /// How a page reads, according to its block's state.
 enum View {
     Inner,
@@ -123,21 +106,10 @@ enum View {
     Unreadable,
 }
 
-/// Programs not yet durable: the last one on each die since the last fence.
-#[derive(Clone, Debug)]
-struct Tail {
-    fences: u64,
-    /// By die: the page, and its program's end; 0 without time.
-    last: Vec<(Ppa, Time)>,
-}
-
-/// No such program.
-const NOTHING: (Ppa, Time) = (Ppa::NONE, 0);
-
 impl<N: Nand> PowerCut<N> {
     /// A powered device without a planned cut.
     pub fn new(inner: N) -> Self {
-        let tail = Tail { fences: 0, last: vec![NOTHING; inner.geometry().dies() as usize] };
+        let tail = Tail::new(inner.geometry().dies());
         Self {
             inner,
             plan: None,
@@ -145,6 +117,7 @@ impl<N: Nand> PowerCut<N> {
             cut: None,
             torn: SideTable::default(),
             weak: BTreeMap::new(),
+            power_ups: 0,
             tail,
             keep: Keep::default(),
         }
@@ -164,7 +137,8 @@ impl<N: Nand> PowerCut<N> {
         self.cut = None;
         self.keep = Keep::default();
         self.operations = 0;
-        self.tail.last.fill(NOTHING);
+        self.power_ups += 1;
+        self.tail.clear();
         self
     }
 
@@ -172,6 +146,12 @@ impl<N: Nand> PowerCut<N> {
     /// restored.
     pub fn operations(&self) -> u64 {
         self.operations
+    }
+
+    /// Earlier operations that a cut in this form loses now.
+    fn at_risk(&mut self, form: Form) -> usize {
+        let (fences, settled) = (self.inner.ctx().fences(), self.inner.ctx().settled());
+        self.tail.programs(form, fences, settled).len() + self.tail.erases(form, fences, settled).len()
     }
 
     /// The operation cut by the power loss, until power is restored.
@@ -205,8 +185,8 @@ impl<N: Nand> PowerCut<N> {
         }
         let geometry = self.inner.geometry();
         match self.weak.get(&geometry.block_of(at)) {
-            Some(torn) if geometry.page_in_block(at) < torn.erased_below => View::Erased,
-            Some(torn) if !torn.rest_as_before => View::Unreadable,
+            Some(torn) if torn.is_erased(geometry, at, self.power_ups) => View::Erased,
+            Some(torn) if torn.is_unreadable() => View::Unreadable,
             _ => View::Inner,
         }
     }
@@ -251,7 +231,8 @@ impl<N: Nand> PowerCut<N> {
         let Some(form) = self.next_form(operation, command) else {
             let done = run(&mut self.inner)?;
             if operation != Operation::SpareProgram {
-                self.remember(at);
+                let geometry = *self.inner.geometry();
+                self.tail.programmed(self.inner.ctx(), geometry.die_of(geometry.block_of(at)), at);
             }
             return Ok(done);
         };
@@ -275,28 +256,14 @@ impl<N: Nand> PowerCut<N> {
         Err(NandError::PowerLost)
     }
 
-    /// Notes a program that a cut before the next fence may lose.
-    fn remember(&mut self, at: Ppa) {
-        let fences = self.inner.ctx().fences();
-        if fences != self.tail.fences {
-            self.tail.fences = fences;
-            self.tail.last.fill(NOTHING);
-        }
-        let end = self.inner.ctx().last();
-        let geometry = self.inner.geometry();
-        self.tail.last[geometry.die_of(geometry.block_of(at)) as usize] = (at, end);
-    }
-
-    /// Loses the programs that are not yet durable, if the form does so.
+    /// Loses the programs and erases that are not yet durable, if the form does so.
     fn lose_tail(&mut self, form: Form) {
-        if form != Form::LostTail || self.tail.fences != self.inner.ctx().fences() {
-            return;
+        let (fences, settled) = (self.inner.ctx().fences(), self.inner.ctx().settled());
+        for at in self.tail.programs(form, fences, settled) {
+            self.torn.insert(at, Torn::DataAndSpare);
         }
-        let settled = self.inner.ctx().settled();
-        for &(at, end) in &self.tail.last {
-            if at.is_some() && (end == 0 || end > settled) {
-                self.torn.insert(at, Torn::DataAndSpare);
-            }
+        for block in self.tail.erases(form, fences, settled) {
+            self.weak.insert(block, TornErase::UNREADABLE);
         }
     }
 
@@ -306,9 +273,7 @@ impl<N: Nand> PowerCut<N> {
         let first = geometry.page(block, 0).0;
         let pages = first..first + geometry.pages_per_block();
         self.weak.remove(&block);
-        for last in self.tail.last.iter_mut().filter(|(at, _)| pages.contains(&at.0)) {
-            *last = NOTHING;
-        }
+        self.tail.forget(block, &pages);
         self.torn.remove_range(pages);
     }
 }
@@ -379,10 +344,13 @@ impl<N: Nand> Nand for PowerCut<N> {
             // The page contents are gone even if the erase fails.
             let erased = self.inner.erase(block);
             self.forget(block);
+            if erased.is_ok() {
+                let die = self.inner.geometry().die_of(block);
+                self.tail.erased(self.inner.ctx(), die, block);
+            }
             return erased;
         };
-        let pages = self.inner.geometry().pages_per_block();
-        if let Some(torn) = TornErase::new(form, pages, self.weak.get(&block)) {
+        if let Some(torn) = TornErase::new(form, self.power_ups, self.weak.get(&block)) {
             self.weak.insert(block, torn);
         } else if form == Form::Done {
             // The result is lost with the power.
@@ -397,7 +365,7 @@ impl<N: Nand> Nand for PowerCut<N> {
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.powered()?;
         let form = self.next_form(Operation::Retire, || Command::Retire(block));
-        if let Some(form @ (Form::Clean | Form::LostTail)) = form {
+        if let Some(form @ (Form::Clean | Form::LostTail | Form::LostTailTwo | Form::LostErase)) = form {
             self.lose_tail(form);
             return Err(NandError::PowerLost);
         }

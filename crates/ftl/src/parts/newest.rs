@@ -12,7 +12,8 @@ pub(crate) struct Newest {
     pub(crate) map: Table<Ppa>,
     /// The copies' sequence numbers, 0 without a copy; none at all if nothing was ever written.
     pub(crate) seqs: Vec<u64>,
-    notes: Vec<(Lpn, Ppa)>,
+    /// The notes' segments and places, each with its page's sequence number.
+    notes: Vec<(u64, Lpn, Ppa)>,
     /// The highest sequence number on flash, 0 on an empty device.
     pub(crate) highest: u64,
 }
@@ -29,7 +30,9 @@ impl Newest {
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let Some(scan) = scan else { continue };
             newest.highest = newest.highest.max(scan.highest);
-            newest.notes.extend(scan.notes().map(|page| (page.oob.lpn, geometry.page(block, page.place))));
+            newest
+                .notes
+                .extend(scan.notes().map(|page| (page.oob.seq.0, page.oob.lpn, geometry.page(block, page.place))));
             for &Page { place, oob } in scan.copies() {
                 if oob.seq.0 > newest.seqs[oob.lpn.index()] {
                     newest.map.set(oob.lpn.index(), geometry.page(block, place));
@@ -52,7 +55,10 @@ impl Newest {
     pub(crate) fn apply_notes<N: Nand>(&mut self, nand: &mut N, kept: &mut TrimNotes) -> Result<(), FtlError> {
         let mut note = vec![0; nand.geometry().page_bytes() as usize];
         let mut ages = vec![0; kept.segments()];
-        for (segment, at) in std::mem::take(&mut self.notes) {
+        // A moved note has a twin if the erase of its old block was cut. The one programmed last counts, or the mount would
+        // take the block for one in use.
+        self.notes.sort_unstable();
+        for (_, segment, at) in std::mem::take(&mut self.notes) {
             match nand.read_tail(at, &mut note) {
                 Ok(_) => {}
                 Err(NandError::Uncorrectable(_)) => continue,

@@ -366,7 +366,7 @@ impl Chip {
         self.counts.programmed_bytes += 1;
         self.time += self.times.spare_program + self.moved(1);
         let form = self.next_form(Operation::Retire);
-        if let Some(form @ (Form::Clean | Form::LostTail)) = form {
+        if let Some(form @ (Form::Clean | Form::LostTail | Form::LostTailTwo | Form::LostErase)) = form {
             self.lose_tail(form);
             return Err(NandError::PowerLost.into());
         }

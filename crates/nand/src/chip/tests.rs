@@ -221,8 +221,9 @@ fn cuts_and_failures_leave_the_same_flash_as_on_the_stack() {
         }
         for step in 0..40 {
             if !fails && random.chance(0.2) {
-                let forms = Form::ALL.map(|form| (form != Form::LostTail).then_some(form));
-                let form = forms[random.below(9) as usize].unwrap_or(Form::Clean);
+                let mut forms: Vec<Form> = Form::ALL.into_iter().filter(|form| !form.is_of_stack_alone()).collect();
+                forms.retain(|&form| form != Form::LostTail);
+                let form = forms[random.below(forms.len() as u64) as usize];
                 let plan = CutPlan { operation: 1 + random.below(3), form };
                 chip.arm(plan);
                 stack.arm(plan);

@@ -31,11 +31,31 @@ pub enum Form {
     /// Source: the UBIFS FAQ of Linux MTD, "unstable bits": a program that was cut may leave a page that reads
     /// as all ones and returns wrong data once it is programmed.
     WeakPage,
+    /// An erase: the last half of the pages reads as erased, the rest as before. The block is weak.
+    ///
+    /// Source: Tseng, Grupp, Swanson, "Understanding the impact of power loss on flash memory", DAC 2011: a block
+    /// whose erase is cut is left anywhere between its old contents and erased. The form of this state, and of the
+    /// next one, is our choice.
+    TornEraseSuffix,
+    /// An erase: half of the pages, drawn one by one, read as erased, the rest as before. The block is weak.
+    TornEraseScattered,
+    /// An erase: every page reads as erased after the next power-up. After each later one half of the pages, drawn
+    /// anew, read as before the erase. The block is weak.
+    ///
+    /// Source: the UBIFS FAQ of Linux MTD, "unstable bits": an erase that was cut may leave a block that reads as
+    /// erased and later shows other bits.
+    UnstableErase,
+    /// As [`Form::LostTail`], for the last two programs or copies on each die: a chip with a cache register
+    /// programs one page while it takes the data of the next (ONFI 5.1, page cache program).
+    LostTailTwo,
+    /// The operation does not happen, and on each die whose last operation since the last fence is an erase, that
+    /// erase was still under way: its block is as with [`Form::TornEraseUnreadable`].
+    LostErase,
 }
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 14] = [
         Self::Clean,
         Self::Done,
         Self::TornPage,
@@ -45,13 +65,25 @@ impl Form {
         Self::TornEraseWeak,
         Self::LostTail,
         Self::WeakPage,
+        Self::TornEraseSuffix,
+        Self::TornEraseScattered,
+        Self::UnstableErase,
+        Self::LostTailTwo,
+        Self::LostErase,
     ];
 
-    /// Every form but [`Form::WeakPage`], for users that still fill a block further after a mount.
+    /// The forms before [`Form::WeakPage`], for users that still fill a block further after a mount: none of these leaves a
+    /// weak page, or a block with a cut erase that looks open.
     pub const WITHOUT_WEAK: [Self; 8] = {
-        let [rest @ .., _weak] = Self::ALL;
+        let [rest @ .., _, _, _, _, _, _] = Self::ALL;
         rest
     };
+
+    /// Whether [`crate::chip::Chip`] and [`crate::nor::Nor`] leave the form out, so it acts there as [`Form::Clean`].
+    pub const fn is_of_stack_alone(self) -> bool {
+        use Form::{LostErase, LostTailTwo, TornEraseScattered, TornEraseSuffix, UnstableErase};
+        matches!(self, TornEraseSuffix | TornEraseScattered | UnstableErase | LostTailTwo | LostErase)
+    }
 
     /// The name in the text of a [`CutPlan`].
     pub const fn name(self) -> &'static str {
@@ -65,6 +97,11 @@ impl Form {
             Self::TornEraseWeak => "torn_erase.weak",
             Self::LostTail => "lost_tail",
             Self::WeakPage => "weak_page",
+            Self::TornEraseSuffix => "torn_erase.suffix",
+            Self::TornEraseScattered => "torn_erase.scattered",
+            Self::UnstableErase => "unstable_erase",
+            Self::LostTailTwo => "lost_tail.two",
+            Self::LostErase => "lost_erase",
         }
     }
 
@@ -72,10 +109,17 @@ impl Form {
     pub const fn applies_to(self, operation: Operation) -> bool {
         use Operation::{Copy, Erase, Program, SpareProgram};
         match self {
-            Self::Clean | Self::Done | Self::LostTail => operation.changes_flash(),
+            Self::Clean | Self::Done | Self::LostTail | Self::LostTailTwo | Self::LostErase => {
+                operation.changes_flash()
+            }
             Self::TornPage | Self::WeakPage => matches!(operation, Program | Copy),
             Self::TornSpare => matches!(operation, Program | Copy | SpareProgram),
-            Self::TornEraseUnreadable | Self::TornErasePrefix | Self::TornEraseWeak => matches!(operation, Erase),
+            Self::TornEraseUnreadable
+            | Self::TornErasePrefix
+            | Self::TornEraseWeak
+            | Self::TornEraseSuffix
+            | Self::TornEraseScattered
+            | Self::UnstableErase => matches!(operation, Erase),
         }
     }
 }

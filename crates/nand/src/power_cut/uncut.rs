@@ -60,6 +60,17 @@ impl<N: Nand> PowerCut<N> {
 }
 
 impl<N: Nand + Clone> Uncut<N> {
+    /// Whether the cut in this form may leave something else than in the other forms: no [`Form::LostTailTwo`] does with one
+    /// program to lose, and no [`Form::LostErase`] without an erase under way.
+    pub fn is_different_in(&mut self, form: Form) -> bool {
+        let device = &mut self.device;
+        match form {
+            Form::LostTailTwo => device.at_risk(form) > device.at_risk(Form::LostTail),
+            Form::LostErase => device.at_risk(form) > 0,
+            _ => true,
+        }
+    }
+
     /// The device after the same cut in another form. `lost` is the device after the cut that fell, when its user has given
     /// up: what the user did to the context on the way is done here as well.
     pub fn cut(&self, form: Form, lost: &mut PowerCut<N>) -> PowerCut<N> {

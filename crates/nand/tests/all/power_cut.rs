@@ -9,6 +9,8 @@ use nandlab_nand::random::Random;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{BlockId, Content, Geometry, Nand, NandError, PageBuf, Ppa, ProgramOrder};
 
+mod later_forms;
+
 type Device = PowerCut<Backed>;
 
 const LOST: NandError = NandError::PowerLost;
@@ -127,9 +129,12 @@ fn a_spare_program_is_cut_in_every_form() {
 fn an_erase_is_cut_in_every_form() {
     for form in Form::ALL {
         let expected = match form {
-            Form::Done | Form::TornEraseWeak => [Page::Erased; 4],
+            Form::Done | Form::TornEraseWeak | Form::UnstableErase => [Page::Erased; 4],
             Form::TornEraseUnreadable => [Page::Unreadable; 4],
             Form::TornErasePrefix => [Page::Erased, Page::Erased, Page::Holds(2), Page::Holds(3)],
+            Form::TornEraseSuffix => [Page::Holds(0), Page::Holds(1), Page::Erased, Page::Erased],
+            // Drawn.
+            Form::TornEraseScattered => [Page::Holds(0), Page::Holds(1), Page::Erased, Page::Holds(3)],
             _ => FULL,
         };
         let mut device = cut(form, Operation::Erase, |device| device.erase(BlockId(0)).map(drop));
@@ -403,7 +408,7 @@ fn a_cut_changes_what_it_cuts_and_nothing_else() {
         script.retire = 0.002;
         let mut random = Random::stream(seed, 1);
         let mut device = PowerCut::new(Backed::ram(g, r));
-        let mut tail = None;
+        let (mut tail, mut erasing) = (Vec::new(), None);
         for _ in 0..400 {
             let step = script.step();
             let before = contents(&mut device);
@@ -418,7 +423,14 @@ fn a_cut_changes_what_it_cuts_and_nothing_else() {
                 assert_eq!(answer.0, Err(LOST));
                 cuts += 1;
                 let mut reach = reach(&step, &g);
-                reach.extend(tail.filter(|_| form == Form::LostTail));
+                let programs = match form {
+                    Form::LostTail => 1,
+                    Form::LostTailTwo => 2,
+                    _ => 0,
+                };
+                reach.extend(tail.iter().rev().take(programs));
+                let erased = erasing.filter(|_| form == Form::LostErase);
+                reach.extend(erased.iter().flat_map(|block| (0..g.pages_per_block()).map(|page| g.page(*block, page))));
                 let after = contents(cut.restore());
                 let changed = (0..g.pages()).map(Ppa).filter(|at| before[at.index()] != after[at.index()]);
                 let changed: Vec<_> = changed.collect();
@@ -430,10 +442,15 @@ fn a_cut_changes_what_it_cuts_and_nothing_else() {
             }
             apply(&mut device, &step);
             match step {
-                Step::Program { at, .. } | Step::Copy { to: at, .. } => tail = Some(at),
+                Step::Program { at, .. } | Step::Copy { to: at, .. } => {
+                    tail.push(at);
+                    erasing = None;
+                }
+                Step::Erase(block) => erasing = Some(block),
                 _ if random.chance(0.1) => {
                     device.ctx().fence();
-                    tail = None;
+                    tail.clear();
+                    erasing = None;
                 }
                 _ => {}
             }

@@ -36,8 +36,8 @@ const MAX_STEPS: usize = 400;
 const MAX_ORDINAL: u64 = 500;
 /// The first cut falls among so many operations, the next ones among so many after a mount.
 const MAX_OPERATION: [u64; 2] = [120, 24];
-/// Set in a cut's number if it leaves a weak page.
-const WEAK: u16 = 1 << 15;
+/// Set in a cut's number for the forms that three bits cannot tell.
+const LATER: u16 = 1 << 15;
 
 /// A fuzzer's decoded bytes.
 #[derive(Clone, Debug)]
@@ -147,10 +147,11 @@ fn pairs(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
 }
 
 fn cuts(bytes: &[u8]) -> Vec<CutPlan> {
-    // The top bit, which no operation needs, chooses a ninth form beside those of the low bits.
+    // The top bit, which no operation needs, chooses the forms from the ninth on.
+    let later = |bits: usize| Form::ALL[8 + bits % (Form::ALL.len() - 8)];
     let plan = |(at, pair): (usize, u16)| CutPlan {
-        operation: 1 + u64::from((pair & !WEAK) >> 3) % MAX_OPERATION[at.min(1)],
-        form: if pair & WEAK == 0 { Form::ALL[usize::from(pair & 7)] } else { Form::WeakPage },
+        operation: 1 + u64::from((pair & !LATER) >> 3) % MAX_OPERATION[at.min(1)],
+        form: if pair & LATER == 0 { Form::ALL[usize::from(pair & 7)] } else { later(usize::from(pair & 7)) },
     };
     pairs(bytes).enumerate().map(plan).collect()
 }
