@@ -129,12 +129,11 @@ fn a_block_left_by_a_torn_erase_takes_no_more_pages() {
 
 /// Programs per written page for random single-page writes to one logical block.
 fn random_waf(order: ProgramOrder, pages_per_block: u32) -> f64 {
-    let geometry = Geometry::single_die(8, pages_per_block, 4096).unwrap();
+    let geometry = Geometry::single_die(8, pages_per_block, 512).unwrap();
     let mut disk = mount(flash(geometry, rules(order)), pages_per_block, &Config::default());
     let mut random = Random::new(5);
-    let sectors = 8;
     let mut write = |page: u64| {
-        disk.submit(&Request::new(Op::Write, page * sectors, sectors as u32), Payload::None).unwrap();
+        disk.submit(&Request::new(Op::Write, page, 1), Payload::None).unwrap();
     };
     (0..pages_per_block.into()).for_each(&mut write);
     let writes = 200_000;

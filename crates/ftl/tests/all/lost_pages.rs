@@ -193,8 +193,10 @@ impl Host {
     }
 }
 
-/// Runs random requests on all options except the defaults at several bit error rates.
-fn reads_what_was_written_or_an_error(ftl: &FtlConfig, steps: u32, seeds: u64) {
+/// Runs random requests on all options except the defaults at several bit error rates, with two seeds if `NANDLAB_LONG` is
+/// set.
+fn reads_what_was_written_or_an_error(ftl: &FtlConfig, steps: u32) {
+    let seeds = if std::env::var_os("NANDLAB_LONG").is_some() { 2 } else { 1 };
     let (mut unreadable, mut rebuilt, mut collected) = (0, 0, 0);
     for variant in ftl.variants().into_iter().skip(1) {
         for (rber, seed) in [5e-5, 2e-4, 3e-4].into_iter().flat_map(|rber| (1..=seeds).map(move |seed| (rber, seed))) {
@@ -218,17 +220,17 @@ fn reads_what_was_written_or_an_error(ftl: &FtlConfig, steps: u32, seeds: u64) {
     }
     let what = format!("{unreadable} sectors unreadable, {rebuilt} map pages searched for, {collected} collections");
     println!("{what}");
-    assert!(unreadable > 1_000 && rebuilt > 1_000 && collected > 500, "{what}");
+    assert!(u64::from(unreadable) > 500 * seeds && rebuilt > 500 * seeds && collected > 250 * seeds, "{what}");
 }
 
 #[test]
 fn a_sector_map_with_lost_pages_reads_what_was_written_or_an_error() {
-    reads_what_was_written_or_an_error(&FtlConfig::SectorMap(sector_map::Config::default()), 8_000, 2);
+    reads_what_was_written_or_an_error(&FtlConfig::SectorMap(sector_map::Config::default()), 8_000);
 }
 
 #[test]
 fn a_hybrid_map_with_lost_pages_reads_what_was_written_or_an_error() {
-    reads_what_was_written_or_an_error(&FtlConfig::HybridMap(hybrid_map::Config::default()), 8_000, 2);
+    reads_what_was_written_or_an_error(&FtlConfig::HybridMap(hybrid_map::Config::default()), 8_000);
 }
 
 /// After too much loss, a device in use returns errors, never other sectors' bytes.

@@ -66,12 +66,13 @@ fn cut_everywhere(config: &Config, each: u64) -> [u64; 3] {
     let mut empty = Disk::new(1_600);
     Tree::create(&mut empty, config).unwrap();
     for at in 1.. {
+        let mut without_power = Disk { left: at, ..empty.clone() };
+        let (flushed, flushing) = play(&mut without_power, config, 600, &Map::new());
+        if without_power.left > 0 {
+            return found;
+        }
         for form in 0..each {
-            let mut disk = Disk { left: at, ..empty.clone() };
-            let (flushed, flushing) = play(&mut disk, config, 600, &Map::new());
-            if disk.left > 0 {
-                return found;
-            }
+            let mut disk = without_power.clone();
             disk.cut(&mut Random::stream(at, form));
             match contents(&mut disk, config) {
                 Ok(map) if map == flushed => found[0] += 1,

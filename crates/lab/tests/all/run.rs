@@ -7,6 +7,9 @@ use nandlab_lab::{run, Control, LabError, Outputs, Phase};
 use serde_json::Value;
 use std::path::Path;
 
+/// A smaller run, with as much room as MTBS needs; every FTL collects or merges all the same.
+const SMALL: [&str; 2] = ["workload.zipf.requests=6000", "device.capacity=16 MiB"];
+
 fn parse(text: &str, sets: &[&str]) -> Experiment {
     crate::support::parse(text, sets).unwrap()
 }
@@ -25,39 +28,40 @@ fn json(record: &Record) -> Value {
 fn equal_seeds_give_equal_records() {
     for ftl in nandlab_ftl::anywhere() {
         let ftl = format!("ftl={}", ftl.name);
-        let first = json(&record(MIXED, &[&ftl]));
-        assert_eq!(first, json(&record(MIXED, &[&ftl])), "{ftl}");
-        assert_ne!(first["flash"], json(&record(MIXED, &[&ftl, "seed=2"]))["flash"], "{ftl}");
+        let small = [&SMALL[..], &[&ftl]].concat();
+        let first = json(&record(MIXED, &small));
+        assert_eq!(first, json(&record(MIXED, &small)), "{ftl}");
+        assert_ne!(first["flash"], json(&record(MIXED, &[&small[..], &["seed=2"]].concat()))["flash"], "{ftl}");
     }
 }
 
 #[test]
 fn every_stack_counts_alike() {
     for ftl in nandlab_ftl::anywhere() {
-        counts_alike(&format!("ftl={}", ftl.name));
+        counts_alike(&[&SMALL[..], &[&format!("ftl={}", ftl.name)]].concat());
     }
 }
 
-fn counts_alike(ftl: &str) {
-    let timed = json(&record(MIXED, &[ftl]));
+fn counts_alike(sets: &[&str]) {
+    let timed = json(&record(MIXED, sets));
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("ops.csv");
-    let logged = run(&parse(MIXED, &[ftl]), Path::new("."), &Control::default(), logging(&log)).unwrap();
+    let logged = run(&parse(MIXED, sets), Path::new("."), &Control::default(), logging(&log)).unwrap();
     let mut all = vec![json(&logged)];
-    for sets in [
+    for device in [
         &["device.model=counting"][..],
         &["device.model=bytes"],
         &["device.faults={}"],
         &["device.model=bytes", "device.faults={}"],
     ] {
-        all.push(json(&record(MIXED, &[&[ftl], sets].concat())));
+        all.push(json(&record(MIXED, &[sets, device].concat())));
     }
     for other in &all {
         for key in ["host", "flash", "waf", "matrix", "gc", "wear", "ram", "mount"] {
             if key == "mount" && other["time_us"].is_null() {
                 continue;
             }
-            assert_eq!(timed[key], other[key], "{ftl}: {key}");
+            assert_eq!(timed[key], other[key], "{sets:?}: {key}");
         }
     }
     assert_eq!(timed["time_us"], all[0]["time_us"], "a log changes no times");
@@ -127,8 +131,6 @@ fn every_buffer_gives_back_what_was_written() {
 
 #[test]
 fn a_pass_through_changes_nothing() {
-    // Small, and with as much room as MTBS needs; every FTL collects or merges all the same.
-    let small = ["workload.zipf.requests=6000", "device.capacity=16 MiB"];
     for ftl in nandlab_ftl::anywhere() {
         let ftl = format!("ftl={}", ftl.name);
         for sets in [
@@ -141,7 +143,7 @@ fn a_pass_through_changes_nothing() {
                 "device.faults={ program_failure_rate = 1e-4, bit_errors = { rber = 2e-4, ecc_bits = 3 } }",
             ],
         ] {
-            let sets = [&small[..], &[ftl.as_str()], sets].concat();
+            let sets = [&SMALL[..], &[ftl.as_str()], sets].concat();
             let mut bare = json(&record(MIXED, &sets));
             let mut buffered = json(&record(MIXED, &[&sets[..], &["buffer=pass_through"]].concat()));
             assert!(bare["buffer"].is_null());

@@ -33,10 +33,12 @@ fn holds(estimate: Option<Estimate>, value: f64) -> bool {
     (value - mean).abs() <= half_width
 }
 
-/// In how many of 20 seeds the whole run lies in the intervals: of the write amplification, and of the mean latency.
-fn covered(sets: &[&str]) -> (usize, usize) {
+/// Asserts that the whole run lies in nine of ten intervals: of the write amplification, and of the mean latency. There are
+/// 20 seeds with `NANDLAB_LONG`, otherwise the first 6, of which one may miss.
+fn assert_covered(sets: &[&str]) {
+    let (seeds, least) = if std::env::var_os("NANDLAB_LONG").is_some() { (20, 18) } else { (6, 5) };
     let (mut waf, mut latency) = (0, 0);
-    for seed in 1..=20 {
+    for seed in 1..=seeds {
         let seed = format!("seed={seed}");
         let whole = record(WRITES, &[sets, &[&seed]].concat());
         let part = record(WRITES, &[sets, &SAMPLE, &[&seed]].concat());
@@ -46,21 +48,18 @@ fn covered(sets: &[&str]) -> (usize, usize) {
         waf += usize::from(holds(sample.waf, whole.waf.unwrap()));
         latency += usize::from(holds(sample.mean_us, whole.latency_us.unwrap().write.unwrap().mean));
     }
-    (waf, latency)
+    assert!(waf >= least && latency >= least, "{waf} and {latency} of {seeds}");
 }
 
 #[test]
 fn whole_runs_of_uniform_writes_lie_in_the_intervals() {
-    let (waf, latency) = covered(&[]);
-    assert!(waf >= 18 && latency >= 18, "{waf} and {latency} of 20");
+    assert_covered(&[]);
 }
 
 #[test]
 fn whole_runs_of_hot_and_cold_writes_lie_in_the_intervals() {
     let hot_cold = "workload={ hot_cold = { requests = 1_980_000 } }";
-    let (waf, latency) =
-        covered(&[hot_cold, "host.queue_depth=1", "device.shape.channels=1", "device.shape.dies_per_channel=1"]);
-    assert!(waf >= 18 && latency >= 18, "{waf} and {latency} of 20");
+    assert_covered(&[hot_cold, "host.queue_depth=1", "device.shape.channels=1", "device.shape.dies_per_channel=1"]);
 }
 
 /// The parts of a record that windows without jumps must leave alone.
