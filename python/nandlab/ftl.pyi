@@ -453,6 +453,7 @@ def sector_map(
     cmt_unit_bytes: int | None = None,
     replacement: Literal['clock', 'fifo', 'lru'] | None = None,
     write_back: Literal['unit', 'pages'] | None = None,
+    collection: Literal['at_once', 'tokens'] | None = None,
     changed_map_pages: int | None = None,
     rewrite: Literal['overwrite', 'append'] | None = None,
     pages_per_die: int | None = None,
@@ -474,6 +475,7 @@ def sector_map(
             Default 1048576.
         replacement: The map unit that leaves memory. Default "clock".
         write_back: The part of a changed map unit written when it leaves memory. Default "unit".
+        collection: When garbage collection moves a victim's sectors. Default "at_once".
         changed_map_pages: Most map pages in memory with changes that are not on flash, looked at after
             each write of the host; beyond it the one with the oldest change is written and stays in
             memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units of
@@ -497,6 +499,7 @@ def hybrid_map(
     cmt_unit_bytes: int | None = None,
     replacement: Literal['clock', 'fifo', 'lru'] | None = None,
     write_back: Literal['unit', 'pages'] | None = None,
+    collection: Literal['at_once', 'tokens'] | None = None,
     changed_map_pages: int | None = None,
     rewrite: Literal['overwrite', 'append'] | None = None,
     pages_per_die: int | None = None,
@@ -522,6 +525,7 @@ def hybrid_map(
             Default 1048576.
         replacement: The map unit that leaves memory. Default "clock".
         write_back: The part of a changed map unit written when it leaves memory. Default "unit".
+        collection: When garbage collection moves a victim's sectors. Default "at_once".
         changed_map_pages: Most map pages in memory with changes that are not on flash, looked at after
             each write of the host; beyond it the one with the oldest change is written and stays in
             memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units of

@@ -16,7 +16,8 @@
 //! Garbage collection copies whole pages as they are, and gathers the sectors of split ones. A page with all sectors in
 //! the victim is programmed whole. With `gather_from`, that many sectors in the victim are enough, and the rest is read
 //! from other blocks. Each die collects for itself, and weak dies are passed over, as in the sector map. But folded
-//! pages go to the dies in turn, since some of their sectors may come from other dies.
+//! pages go to the dies in turn, since some of their sectors may come from other dies. With `collection = "tokens"` whole
+//! pages move in steps, and the sectors of split pages when the victim has been read to its end.
 //!
 //! The map on flash is a page map followed by a sector map, in equal map pages and cached in the same way. Sector
 //! entries have a fixed place. Units without split pages are never read or written. So the map needs 4 bytes of memory
@@ -45,7 +46,7 @@
 //! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean; section 5.
 
 use crate::parts::sectored::{self, sectored_options, Hybrid, Options, SectorMapped};
-pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
+pub use crate::parts::sectored::{Collection, Replacement, Rewrite, WriteBack};
 use crate::Variant;
 
 /// The hybrid map.
@@ -78,9 +79,18 @@ impl sectored::Scheme for Scheme {
         let usual = Config::default;
         let paged = |cmt_units, cmt_unit_bytes| Config { cmt_units, cmt_unit_bytes, map_spare_percent: 1, ..usual() };
         vec![
+            Variant::safe("tokens", Config { collection: Collection::Tokens, ..usual() }),
             Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
             Variant::safe("paged", Config { gather_from: 0, ..paged(1, 8) }),
-            Variant::safe("paged_fifo", Config { replacement: Replacement::Fifo, gather_from: 1, ..paged(2, 8) }),
+            Variant::safe(
+                "paged_fifo",
+                Config {
+                    replacement: Replacement::Fifo,
+                    gather_from: 1,
+                    collection: Collection::Tokens,
+                    ..paged(2, 8)
+                },
+            ),
             Variant::safe(
                 "paged_lru",
                 Config { replacement: Replacement::Lru, coalesce: false, gather_from: 2, ..paged(3, 64) },

@@ -45,6 +45,11 @@
 //! full, a free block is opened from the reserve, but none that the map has a claim to. Then the victim is erased and
 //! goes behind all other free blocks of its die.
 //!
+//! While one die empties a victim, its page holds a merge buffer. The buffers are filled in turn, so the other dies soon
+//! wait for that one. With `collection = "tokens"` the victim is chosen as soon as no more blocks are free than are set
+//! aside, and moves in steps, one for each host page on the die (`parts/sectored/emptying.rs`). The freed block then comes
+//! a block of pages earlier than it is needed: each die has about a block less of spare room.
+//!
 //! ## Recovery
 //! A mount reads all spare areas, the lists in all data pages, and every map page. A sector's copy with the highest
 //! sequence number counts, unless a map page written later unmaps it. Entries missing in the map pages go to memory or,
@@ -80,7 +85,7 @@
 //! Page-level Address Mappings. ASPLOS 2009.
 
 use crate::parts::sectored::{self, sectored_options, Options, SectorMapped};
-pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
+pub use crate::parts::sectored::{Collection, Replacement, Rewrite, WriteBack};
 use crate::Variant;
 
 /// The sector map.
@@ -109,10 +114,19 @@ impl sectored::Scheme for Scheme {
         let usual = Config::default;
         let paged = |cmt_units, cmt_unit_bytes| Config { cmt_units, cmt_unit_bytes, map_spare_percent: 1, ..usual() };
         vec![
+            Variant::safe("tokens", Config { collection: Collection::Tokens, ..usual() }),
             Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
             Variant::safe("changed", Config { changed_map_pages: 2, pages_per_die: 3, ..usual() }),
             Variant::safe("paged", paged(2, 16)),
-            Variant::safe("paged_fifo", Config { replacement: Replacement::Fifo, merge_buffers: 1, ..paged(1, 8) }),
+            Variant::safe(
+                "paged_fifo",
+                Config {
+                    replacement: Replacement::Fifo,
+                    merge_buffers: 1,
+                    collection: Collection::Tokens,
+                    ..paged(1, 8)
+                },
+            ),
             Variant::safe("paged_lru", Config { replacement: Replacement::Lru, coalesce: true, ..paged(3, 64) }),
             Variant::safe(
                 "map_pages",

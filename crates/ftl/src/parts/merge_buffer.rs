@@ -92,6 +92,13 @@ impl Gathered {
         left
     }
 
+    /// Forgets the first `count` sectors.
+    pub(crate) fn remove_first(&mut self, count: usize) {
+        self.sectors.drain(..count);
+        self.origins.drain(..count);
+        self.bytes.drain(..range(count).start.min(self.bytes.len()));
+    }
+
     /// The author with most sectors among the `count` from `place` on; in a tie, the first.
     pub(crate) fn author(&self, place: usize, count: usize) -> Origin {
         let mut sectors = [0u16; Origin::COUNT];

@@ -31,6 +31,7 @@ mod check;
 mod cmt;
 mod collect;
 mod copies;
+mod emptying;
 mod holds;
 mod mount;
 mod options;
@@ -46,11 +47,12 @@ use super::flash_map::{FlashMap, Shape};
 use super::merge_buffer::{check_buffers, Gathered, Written, DEAD};
 use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
 use cmt::Cmt;
+use emptying::Emptying;
 use holds::{Holds, PagesHold};
 use nandlab_block::Op;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
 pub(crate) use options::sectored_options;
-pub use options::{Hybrid, Options, Replacement, Rewrite, WriteBack};
+pub use options::{Collection, Hybrid, Options, Replacement, Rewrite, WriteBack};
 use room::Stock;
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
@@ -222,6 +224,10 @@ pub struct SectorMapped<S> {
     mapping: Option<(Ppa, u32)>,
     /// By die: the block being filled.
     active: Vec<Frontier>,
+    /// By die: the block being emptied.
+    emptying: Vec<Option<Emptying>>,
+    /// The die of the last host page, if the page has not paid for collection yet.
+    owing: Option<usize>,
     failing: VecDeque<BlockId>,
     /// The die that had the last turn, and the pages that it took in it, folded ones included.
     turn: usize,
@@ -311,6 +317,7 @@ impl<S: Scheme> SectorMapped<S> {
 
     fn after_write<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.write_overdue(nand)?;
+        self.pay(nand)?;
         if self.failing.is_empty() {
             return Ok(());
         }
@@ -436,7 +443,11 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
         ram.dram.insert("cmt", map.min(self.cmt.most() as u64 * u64::from(self.options.unit_bytes)));
         ram.dram.insert("merge_buffers", u64::from(self.options.merge_buffers) * page);
         let victim = if self.options.hybrid.is_some() { u64::from(self.geometry.pages_per_block()) } else { 1 };
-        ram.dram.insert("gc_buffer", victim * page);
+        let victims = match self.options.collection {
+            Collection::Tokens => self.active.len() as u64,
+            Collection::AtOnce => 1,
+        };
+        ram.dram.insert("gc_buffer", victims * victim * page);
         ram.dram.insert("valid_counts", 2 * u64::from(self.geometry.blocks()));
         if self.options.hybrid.is_some() {
             ram.dram.insert("page_kinds", u64::from(self.geometry.pages()).div_ceil(8));

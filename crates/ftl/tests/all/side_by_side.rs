@@ -5,6 +5,7 @@ use crate::lab::{device, mount, Lab};
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
 use nandlab_drive::Chip;
 use nandlab_ftl::dftl::{self, Allocation};
+use nandlab_ftl::hybrid_map::Collection::{self, AtOnce, Tokens};
 use nandlab_ftl::{hybrid_map, lazyftl, page, sector_log, sector_map, superpage, zoned, FtlConfig};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::Timing;
@@ -94,8 +95,8 @@ fn in_turn() -> Vec<(&'static str, FtlConfig)> {
         ("lazyftl", FtlConfig::Lazyftl(lazyftl::Config::default())),
         ("sector_log", FtlConfig::SectorLog(sector_log::Config { log_percent: 1, ..Default::default() })),
         ("superpage", FtlConfig::Superpage(super_pages_in_turn())),
-        ("sector_map", FtlConfig::SectorMap(sector_map::Config::default())),
-        ("hybrid_map", FtlConfig::HybridMap(hybrid_map::Config::default())),
+        ("sector_map", FtlConfig::SectorMap(sector_map::Config { collection: Tokens, ..Default::default() })),
+        ("hybrid_map", FtlConfig::HybridMap(hybrid_map::Config { collection: Tokens, ..Default::default() })),
         ("zoned", FtlConfig::Zoned(zoned::Config::default())),
     ]
 }
@@ -182,6 +183,21 @@ fn super_pages_in_turn_have_the_rate_and_the_cost_of_the_page_map() {
     println!("page {rate:.0} writes/s, WAF {waf:.3}; superpage {its_rate:.0} writes/s, WAF {its_waf:.3}");
     assert!((0.95..1.05).contains(&(its_rate / rate)), "{its_rate} writes/s, page {rate}");
     assert!((0.98..1.02).contains(&(its_waf / waf)), "{its_waf}, page {waf}");
+}
+
+/// At once, the page on a collecting die holds a merge buffer, and soon all dies wait for this buffer.
+#[test]
+fn by_tokens_no_die_waits_for_another_one_s_collection() {
+    let rate = |collection: Collection| {
+        let config = FtlConfig::HybridMap(hybrid_map::Config { collection, ..Default::default() });
+        let mut lab = mount(noting(DIES, 24), DIES * 24 * 32 * 3 / 5, &config);
+        let mut random = fill(&mut lab, 1);
+        let pages = u64::from(lab.logical_pages());
+        pages as f64 / write(&mut lab, pages, || random.below(pages))
+    };
+    let (by_tokens, at_once) = (rate(Tokens), rate(AtOnce));
+    println!("by tokens {by_tokens:.0} writes/s, at once {at_once:.0}");
+    assert!(by_tokens > 1.25 * at_once, "{by_tokens} and {at_once} writes/s");
 }
 
 /// Consecutive pages lie on all banks, random ones do not: of 32 numbers drawn from 32, 32 (1 - (31 / 32)^32) = 20.4 differ.

@@ -72,6 +72,7 @@ fn blocks_have_one_use<S: Scheme>(ftl: &SectorMapped<S>) {
     let free: BTreeSet<BlockId> = ftl.keeper.free().map(|free| free.block).collect();
     for block in (0..ftl.geometry.blocks()).map(BlockId) {
         let open = ftl.active.iter().filter(|active| active.block == block).count()
+            + ftl.emptying.iter().flatten().filter(|emptying| emptying.block() == block).count()
             + ftl.failing.iter().filter(|&&failing| failing == block).count();
         let usage = ftl.counts.usage(block);
         assert_eq!(open, usize::from(usage == BlockUse::Open), "places where block {block} is being filled or failing");

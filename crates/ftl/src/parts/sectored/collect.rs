@@ -1,24 +1,11 @@
-//! Garbage collection: opening blocks, choosing victims, gathering their valid sectors in new pages.
+//! Garbage collection: opening blocks, and what moves out of a victim: sectors gathered in new pages, and whole pages.
 
+use super::emptying::{Survivor, Survivors};
 use super::{Holds, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT};
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::merge_buffer::{Gathered, DEAD};
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
-
-/// A valid logical sector from a victim, and its place among the survivors.
-type Survivor = (u32, usize);
-
-/// A victim's valid sectors.
-#[derive(Default)]
-struct Survivors {
-    sectors: Gathered,
-    /// Mapped sectors with lost contents.
-    lost: Vec<u32>,
-    /// Pages programmed whole, and sectors still to be gathered.
-    whole: u32,
-    left: u32,
-}
+use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
 
 impl<S: Scheme> SectorMapped<S> {
     /// The next die in turn with a page for the host. A die with only valid sectors has none until some are written
@@ -91,7 +78,7 @@ impl<S: Scheme> SectorMapped<S> {
                 return Ok(false);
             }
             // The blocks that the map has a claim to stay free.
-            let kept = self.options.reserve_blocks + self.map.claim_in(die as u32);
+            let kept = self.set_aside(die);
             let free = self.keeper.count_in(die as u32);
             if !self.active[die].is_full() && free >= kept {
                 return Ok(true);
@@ -172,76 +159,20 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Whether a die that has lost blocks lacks room of its own for `survivors` sectors.
-    fn must_borrow(&self, die: usize, survivors: u32) -> bool {
+    pub(super) fn must_borrow(&self, die: usize, survivors: u32) -> bool {
         let at = die as u32;
         self.keeper.good_in(at) < self.geometry.blocks_per_die()
             && self.keeper.count_in(at) <= self.map.claim_in(at)
             && self.active[die].left() * self.gathered < survivors
     }
 
-    /// Empties a die's data block with the fewest valid sectors; false if nothing would be gained.
-    fn collect<N: Nand>(&mut self, nand: &mut N, die: usize, may_borrow: bool) -> Result<bool, FtlError> {
-        let most = self.options.most_gained(&self.geometry);
-        let victim = self.counts.fewest_valid(self.geometry.blocks_of_die(die as u32));
-        let Some(victim) = victim.filter(|&block| self.counts.valid(block) <= most) else { return Ok(false) };
-        if !may_borrow && self.must_borrow(die, self.counts.valid(victim)) {
-            return Ok(false);
-        }
-        self.counts.reopen(victim);
-        self.events.gc_runs += 1;
-        self.events.empty_gc_runs += u64::from(self.counts.valid(victim) == 0);
-        let erased = scoped(nand, Cause::Gc, |nand| {
-            self.empty(nand, die, victim)?;
-            self.keeper.erase(nand, victim)
-        })?;
-        if erased {
-            self.keeper.add(victim, None);
-        }
-        self.counts.set_free(victim);
-        Ok(true)
-    }
-
-    /// Moves a block's valid sectors to the open block of `die`, and writes trims that hide older copies.
-    fn empty<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
-        self.until_nothing_is_lost(nand, |ftl, nand| ftl.move_valid(nand, die, block))?;
-        if self.is_estimated {
-            self.counts.set(block, 0);
-        }
-        assert_eq!(self.counts.valid(block), 0, "block {block} was emptied");
-        let first = self.geometry.page(block, 0).0;
-        self.holds.clear(Ppa(first), &self.geometry);
-        Ok(())
-    }
-
-    fn move_valid<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
-        let mut found = Survivors::default();
-        let first = self.geometry.page(block, 0).0;
-        for page in (first..first + self.geometry.pages_per_block()).map(Ppa) {
-            if !self.is_estimated && self.counts.valid(block) as usize == found.sectors.len() + found.lost.len() {
-                break;
-            }
-            match self.holds.at(page) {
-                Holds::Nothing => {}
-                Holds::Whole => self.survive_whole(nand, die, page, &mut found)?,
-                Holds::Sectors => self.survive_listed(nand, page, &mut found)?,
-            }
-        }
-        assert!(
-            self.is_estimated || self.counts.valid(block) as usize == found.sectors.len() + found.lost.len(),
-            "block {block} has {} valid sectors, and {} were found",
-            self.counts.valid(block),
-            found.sectors.len() + found.lost.len()
-        );
-        found.left = found.sectors.len() as u32;
-        self.fold(nand, die, &mut found)?;
-        self.sectors_again(nand, die, &found)?;
-        // A trimmed sector's newest copy may lie here and older ones elsewhere. Flash records the trim before the
-        // newest copy goes, or a mount would bring back an older one.
-        self.write_trims(nand)
-    }
-
     /// Reads a page with its list, and takes the sectors still needed.
-    fn survive_listed<N: Nand>(&mut self, nand: &mut N, page: Ppa, found: &mut Survivors) -> Result<(), FtlError> {
+    pub(super) fn survive_listed<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        page: Ppa,
+        found: &mut Survivors,
+    ) -> Result<(), FtlError> {
         let mut list = std::mem::take(&mut self.list);
         list.resize(4 * self.gathered as usize, 0);
         let mut contents = N::Buf::zeroed(self.geometry.page_bytes());
@@ -256,8 +187,9 @@ impl<S: Scheme> SectorMapped<S> {
         let oob = match read {
             Ok(oob) => oob,
             Err(NandError::Uncorrectable(_)) => {
-                let lost = self.sectors_in(nand, page)?;
-                found.lost.extend(lost);
+                for sector in self.sectors_in(nand, page)? {
+                    found.lost.push((sector, self.look_up(nand, sector)?));
+                }
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
@@ -271,11 +203,12 @@ impl<S: Scheme> SectorMapped<S> {
                 needed.0 |= 1 << place;
             }
         }
+        let first = page.0 * self.per_page;
         let needed = needed.iter().map(|place| (place, sectors[place as usize]));
         if !is_whole || oob.aux & LOST != 0 {
-            found.lost.extend(needed.map(|(_, sector)| sector));
+            found.lost.extend(needed.map(|(place, sector)| (sector, first + place)));
         } else {
-            needed.for_each(|(place, sector)| found.sectors.push(sector, oob.origin, &contents, place));
+            needed.for_each(|(place, sector)| found.push((sector, first + place), oob.origin, &contents, place));
         }
         Ok(())
     }
@@ -292,7 +225,7 @@ impl<S: Scheme> SectorMapped<S> {
         if needed.is_empty() {
             return Ok(());
         }
-        let at = |place: u32| first + place;
+        let at = |place: u32| (first + place, page.0 * self.per_page + place);
         let mut contents = N::Buf::zeroed(self.geometry.page_bytes());
         match nand.read(page, &mut contents) {
             // Blanks in place of sectors lost before.
@@ -300,7 +233,7 @@ impl<S: Scheme> SectorMapped<S> {
             Ok(oob) => {
                 let end = nand.ctx().last();
                 nand.ctx().after(end);
-                needed.iter().for_each(|place| found.sectors.push(at(place), oob.origin, &contents, place));
+                needed.iter().for_each(|place| found.push(at(place), oob.origin, &contents, place));
             }
             Err(NandError::Uncorrectable(_)) => found.lost.extend(needed.iter().map(at)),
             Err(error) => return Err(error.into()),
@@ -309,7 +242,7 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Copies a whole page if it is still needed as one; else takes its needed sectors.
-    fn survive_whole<N: Nand>(
+    pub(super) fn survive_whole<N: Nand>(
         &mut self,
         nand: &mut N,
         die: usize,
@@ -370,7 +303,7 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Makes split pages whole again if enough of their sectors are among the survivors; the others are fetched.
-    fn fold<N: Nand>(&mut self, nand: &mut N, die: usize, found: &mut Survivors) -> Result<(), FtlError> {
+    pub(super) fn fold<N: Nand>(&mut self, nand: &mut N, die: usize, found: &mut Survivors) -> Result<(), FtlError> {
         let Some(hybrid) = self.options.hybrid else { return Ok(()) };
         if self.per_page == 1 || found.sectors.len() == 0 {
             return Ok(());
@@ -433,7 +366,12 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Programs the survivors in gathered pages, and blanks in place of lost sectors.
-    fn sectors_again<N: Nand>(&mut self, nand: &mut N, die: usize, found: &Survivors) -> Result<(), FtlError> {
+    pub(super) fn sectors_again<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        found: &Survivors,
+    ) -> Result<(), FtlError> {
         let left = found.sectors.left();
         for first in (0..left.len()).step_by(self.gathered as usize) {
             self.program_sectors(nand, Target::Moved(die), &left, first, 0)?;
@@ -444,7 +382,7 @@ impl<S: Scheme> SectorMapped<S> {
         self.events.lost_pages += 1;
         let mut lost = Gathered::default();
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
-        found.lost.iter().for_each(|&sector| lost.push(sector, nandlab_nand::Origin::FTL, &blank, 0));
+        found.lost.iter().for_each(|&(sector, _)| lost.push(sector, nandlab_nand::Origin::FTL, &blank, 0));
         for first in (0..lost.len()).step_by(self.gathered as usize) {
             self.program_sectors(nand, Target::Moved(die), &lost, first, LOST)?;
         }
@@ -468,8 +406,7 @@ impl<S: Scheme> SectorMapped<S> {
     #[cold]
     pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         while let Some(block) = self.failing.pop_front() {
-            let die = self.geometry.die_of(block) as usize;
-            scoped(nand, Cause::BadBlock, |nand| match self.empty(nand, die, block) {
+            scoped(nand, Cause::BadBlock, |nand| match self.empty(nand, block) {
                 Ok(()) => self.keeper.retire(nand, block),
                 Err(error) => {
                     self.failing.push_front(block);

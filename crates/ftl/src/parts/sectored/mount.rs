@@ -110,6 +110,8 @@ fn blank<S: Scheme>(geometry: &Geometry, logical_pages: u32, options: Options, s
         holds: PagesHold::nothing(geometry),
         mapping: None,
         active: vec![Frontier::none(); geometry.dies() as usize],
+        emptying: (0..geometry.dies()).map(|_| None).collect(),
+        owing: None,
         failing: VecDeque::new(),
         turn: geometry.dies() as usize - 1,
         taken: options.pages_per_die,

@@ -35,6 +35,18 @@ pub enum WriteBack {
     Pages,
 }
 
+/// When a victim's sectors move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Collection {
+    /// At once, when the die's open block is full, as in the board's firmware: the page waits until the victim is empty.
+    #[default]
+    AtOnce,
+    /// By tokens, as in the page map: each host page moves a part of its die's victim, so the dies work side by side. It
+    /// takes about a block of each die's spare room.
+    Tokens,
+}
+
 /// How pages and sectors are mapped together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hybrid {
@@ -60,6 +72,7 @@ pub struct Options {
     pub(crate) replacement: Replacement,
     pub(crate) rewrite: Rewrite,
     pub(crate) write_back: WriteBack,
+    pub(crate) collection: Collection,
     /// Most map pages with changes; 0: no limit.
     pub(crate) changed_map_pages: u32,
     pub(crate) coalesce: bool,
@@ -90,6 +103,8 @@ macro_rules! sectored_options {
             pub replacement: $crate::parts::sectored::Replacement,
             /// The part of a changed map unit written when it leaves memory.
             pub write_back: $crate::parts::sectored::WriteBack,
+            /// When garbage collection moves a victim's sectors.
+            pub collection: $crate::parts::sectored::Collection,
             /// Most map pages in memory with changes that are not on flash, looked at after each write of the host; beyond it
             /// the one with the oldest change is written and stays in memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units
             /// of whole map pages.
@@ -116,6 +131,7 @@ macro_rules! sectored_options {
                     cmt_unit_bytes: 1 << 20,
                     replacement: Default::default(),
                     write_back: Default::default(),
+                    collection: Default::default(),
                     changed_map_pages: 0,
                     rewrite: Default::default(),
                     pages_per_die: 1,
@@ -136,6 +152,7 @@ macro_rules! sectored_options {
                     replacement: self.replacement,
                     rewrite: self.rewrite,
                     write_back: self.write_back,
+                    collection: self.collection,
                     changed_map_pages: self.changed_map_pages,
                     coalesce: self.coalesce,
                     pages_per_die: self.pages_per_die,

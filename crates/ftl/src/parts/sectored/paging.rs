@@ -334,8 +334,14 @@ impl<S: Scheme> SectorMapped<S> {
         }
         let page = self.page_of(address);
         let block = self.geometry.block_of(page);
+        let whole = count;
         let count = if self.is_estimated { count.min(self.counts.valid(block)) } else { count };
         self.counts.sub(block, count);
         self.keeper.supersede(page, end);
+        if let Some(emptying) = &mut self.emptying[self.geometry.die_of(block) as usize] {
+            if emptying.block() == block {
+                emptying.forget(address, whole);
+            }
+        }
     }
 }

@@ -54,6 +54,12 @@ impl Stock {
         self.works.contains(&false)
     }
 
+    /// Whether it was found with so many good blocks on the device.
+    #[inline]
+    pub(super) fn is_of(&self, good: u32) -> bool {
+        self.good == Some(good)
+    }
+
     /// Whether a die takes pages.
     #[inline]
     pub(super) fn works(&self, die: usize) -> bool {
@@ -75,6 +81,9 @@ impl<S: Scheme> SectorMapped<S> {
         self.refuse_worn_out(&good, &works)?;
         self.map.share_dies(&self.geometry, &works);
         for die in (0..works.len()).filter(|&die| !works[die]) {
+            if let Some(emptying) = self.emptying[die].take() {
+                self.counts.close(emptying.block());
+            }
             // The die writes nothing more to its open block; other dies may take it as a victim.
             let left = std::mem::replace(&mut self.active[die], Frontier::none());
             if left.block.is_some() {

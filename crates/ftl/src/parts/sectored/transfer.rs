@@ -34,6 +34,9 @@ impl<S: Scheme> SectorMapped<S> {
                 Ok(_) => {
                     self.holds.set(to, if oob.kind == Kind::Sectors { Holds::Sectors } else { Holds::Whole });
                     self.mapping = Some((to, 0));
+                    if let Target::Host = target {
+                        self.owing = Some(die);
+                    }
                     return Ok((to, oob.seq));
                 }
                 Err(NandError::ProgramFailed(_)) => {
