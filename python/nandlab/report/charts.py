@@ -149,10 +149,12 @@ def _log_scale(rows: Rows, marks: Sequence[Mark], own: bool) -> Spec:
     """A logarithmic scale of y from 1, 2 or 5 times a power of ten to such a number.
 
     From power to power of ten the lines could lie in a small part of the panel. Panels with axes of their own
-    have ends of their own, which Vega-Lite finds.
+    end a little beyond their own values.
     """
     values = [*(row["y"] for row in rows), *(mark.y for mark in marks if mark.y is not None)]
-    if own or min(values) <= 0:
+    if own:
+        return {"type": "log", "nice": False, "padding": MARGIN}
+    if min(values) <= 0:
         return {"type": "log"}
     steps = [step * 10.0**power for power in range(-12, 16) for step in (1, 2, 5)]
     low = max(step for step in steps if step <= min(values) * (1 + 1e-9))
