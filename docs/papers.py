@@ -3,6 +3,7 @@
 python docs/papers.py [NAME ...]           runs papers, by default all five, and writes everything below
 python docs/papers.py --words [NAME ...]   runs nothing; writes the words of tables, the cells of the Korean
                                            summaries, the minutes in docs/reproduce.md
+python docs/papers.py --scan [NAME ...]    runs each chosen amount 5 and 10 % less and more; writes what flips
 python docs/papers.py --check              fails if one of these is not as it would be written
 """
 
@@ -20,9 +21,10 @@ from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.judge import Judged
 from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.reading_words import readings_table
+from nandlab.reproduce.scan import STEPS, Step, scan
 from nandlab.reproduce.search_points import PointKind
 from nandlab.reproduce.search_words import Flip, exclusions, flips, gains, meets, met_by
-from nandlab.reproduce.verdict import VERDICTS, short
+from nandlab.reproduce.verdict import VERDICTS, off, short
 
 ROOT = Path(__file__).parents[1]
 MANUAL = ROOT / "docs" / "reproduce.md"
@@ -35,8 +37,10 @@ READINGS = ("<!-- readings -->", "<!-- end of readings -->")
 SEARCH = ("<!-- search -->", "<!-- end of search -->")
 """Around a table on a page; not every page has one of its search."""
 OPEN = ("<!-- open -->", "<!-- end of open -->")
+SCAN = ("<!-- scan -->", "<!-- end of scan -->")
+"""Around a table that `--scan` alone writes; not every page has one."""
 PICTURES = ("<!-- pictures -->", "<!-- end of pictures -->")
-TITLES = ("claim", "where and what", "published (tolerance)", "measured", "verdict", "in true units")
+TITLES = ("claim", "where and what", "published (tolerance)", "measured (off by)", "verdict", "in true units")
 MARKS = {"fitted": "a fit", "direction": "holds"}
 """Verdicts in a table, where they have another name."""
 COUNTED = {
@@ -62,6 +66,8 @@ IN_KOREAN = {
     "": "–",
 }
 """Cells of a summary in Korean."""
+SIZES_IN_KOREAN = {"exact": "정확히", "at least": "이상", "at most": "이하"}
+"""Tolerances there."""
 
 
 class Row(NamedTuple):
@@ -87,7 +93,21 @@ def expected(claim: Claim) -> tuple[str, str, str]:
     if claim.published is None:
         return f"`{claim.id}`", said, ""
     tolerance = "exact" if claim.tolerance == "0" else claim.tolerance
-    return f"`{claim.id}`", said, f"{short(claim.published)} {claim.unit}".strip() + f" ({tolerance})"
+    by_sign = "; its sign alone" if is_by_sign(claim) else ""
+    return (
+        f"`{claim.id}`",
+        said,
+        f"{short(claim.published)} {claim.unit}".strip() + f" ({tolerance}{by_sign})",
+    )
+
+
+def is_by_sign(claim: Claim) -> bool:
+    """Whether a claim's tolerance is as large as its printed number, so that only a sign is confirmed."""
+    return (
+        claim.limits is not None
+        and claim.published is not None
+        and claim.limits.is_as_large_as(claim.published)
+    )
 
 
 def row_of(judged: Judged) -> Row:
@@ -97,7 +117,21 @@ def row_of(judged: Judged) -> Row:
     if judged.verdict == "not_reproducible":
         held = ""
     measured = held if judged.measured is None else short(judged.measured)
+    if judged.measured is not None and judged.claim.published is not None:
+        measured = with_distance(measured, judged.claim.published)
     return Row(name, says, published, measured, in_words(judged.verdict), in_words(judged.true_verdict))
+
+
+def with_distance(measured: str, published: float) -> str:
+    """A measured figure, and how far it is from the printed one as both are shown.
+
+    >>> with_distance("54.4", 63.1), with_distance("120,201", 120201), with_distance("-0.303", 0)
+    ('54.4 (-13.8 %)', '120,201 (0)', '-0.303 (-0.303)')
+    """
+    shown, printed = (float(each.replace(",", "")) for each in (measured, short(published)))
+    if shown == printed:
+        return f"{measured} (0)"
+    return f"{measured} ({off(shown, printed)})"
 
 
 def in_words(verdict: str | None) -> str:
@@ -168,15 +202,38 @@ def filled(text: str, rows: list[Row], cells: Callable[[Row], list[str]]) -> str
 def in_korean(row: Row) -> list[str]:
     """A claim's cells in a summary in Korean."""
     published = row.published.split(" ")[0]
-    return [IN_KOREAN.get(each, each) for each in (published, row.measured, row.verdict)]
+    tolerance = in_signs(row.published.rpartition("(")[2].removesuffix(")"))
+    return [
+        f"{published} ({tolerance})" if published else IN_KOREAN[""],
+        *(IN_KOREAN.get(each, each) for each in (row.measured, row.verdict)),
+    ]
+
+
+def in_signs(tolerance: str) -> str:
+    """A tolerance in a summary in Korean.
+
+    >>> in_signs("10 points"), in_signs("6 %"), in_signs("factor 2"), in_signs("5 points; its sign alone")
+    ('±10', '±6 %', '×2', '±5; 부호만')
+    """
+    size, _, rest = tolerance.partition("; ")
+    if size in SIZES_IN_KOREAN:
+        found = SIZES_IN_KOREAN[size]
+    elif size.startswith("factor "):
+        found = size.replace("factor ", "×")
+    elif "to " in size:
+        found = size.replace(" to ", "~").replace("to ", "~")
+    else:
+        found = "±" + re.sub(r" points?$", "", size).replace(" per ", "/")
+    return f"{found}; 부호만" if rest else found
 
 
 def in_english(row: Row) -> list[str]:
-    """A claim's cells in the table of those that matter."""
+    """A claim's cells in the table of those that matter; how far off it is stands with all claims."""
     verdict = f"{row.verdict}; true units: {row.there}" if row.there not in ("", row.verdict) else row.verdict
     number, _, rest = row.published.partition(" ")
     percent = " %" if rest.startswith("%") else ""
-    return [f"{number}{percent} ({rest.rpartition('(')[2]}" if number else "–", row.measured, verdict]
+    measured = row.measured.partition(" (")[0]
+    return [f"{number}{percent} ({rest.rpartition('(')[2]}" if number else "–", measured, verdict]
 
 
 def those_that_matter(text: str, rows: list[Row]) -> str:
@@ -251,6 +308,40 @@ def search(paper: Paper) -> str:
     return "\n".join(lines)
 
 
+def scanned(paper: Paper, jobs: int | None = None) -> str:
+    """Which verdicts change if a chosen amount is a little less or more."""
+    steps = scan(paper, jobs)
+    amounts = {each.name: as_written(each.chosen) for each in paper.opens}
+    titles = [f"{percent:+} %".replace("-", "−") for percent in STEPS]
+    lines = [
+        "Each chosen amount alone, in runs as short as those of the search, one seed; what then differs:",
+        "",
+        f"| chosen | {' | '.join(titles)} |",
+        "|---|" + "---|" * len(STEPS),
+    ]
+    for name in dict.fromkeys(step.name for step in steps):
+        here = {step.percent: step for step in steps if step.name == name}
+        cells = [in_a_cell(here.get(percent)) for percent in STEPS]
+        lines.append(f"| `{name}` {amounts[name]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def with_scan(text: str, lines: str) -> str:
+    """A page with the table of a scan below what is open."""
+    if SCAN[0] not in text:
+        text = text.replace(OPEN[1], f"{OPEN[1]}\n\n{SCAN[0]}\n{SCAN[1]}")
+    return put(text, SCAN, lines)
+
+
+def in_a_cell(step: Step | None) -> str:
+    """What a step changes."""
+    if step is None:
+        return "the same value"
+    parts = {"": step.lost, " comes out": step.gained, " cannot run": step.not_run}
+    found = [", ".join(f"`{each}`" for each in claims) + words for words, claims in parts.items() if claims]
+    return "; ".join(found) or "–"
+
+
 def by_name(changes: list[Flip], claim: str) -> str:
     """Changes to a claim, the values of each open value together."""
     values: dict[str, list[str]] = {}
@@ -294,7 +385,15 @@ def kept(paper: Paper) -> list[Row]:
         raise SystemExit(
             f"{page(paper.name).name} lacks {', '.join(lacking)}: run python docs/papers.py {paper.name}"
         )
-    return [Row(*expected(claim), *rows[expected(claim)[0]][3:]) for claim in paper.claims]
+    return [in_words_of(claim, rows[expected(claim)[0]]) for claim in paper.claims]
+
+
+def in_words_of(claim: Claim, row: Row) -> Row:
+    """A line of a page with the words of the paper's file, its figures as they were measured."""
+    measured = row.measured.partition(" (")[0]
+    if claim.published is not None and measured not in ("", "holds", "does not hold"):
+        measured = with_distance(measured, claim.published)
+    return Row(*expected(claim), measured, *row[4:])
 
 
 def disagreements(paper: Paper) -> list[str]:
@@ -343,6 +442,11 @@ def main() -> None:
     wrong = []
     for name in names or PAPERS:
         paper = read(name)
+        if option == ["--scan"]:
+            lines = scanned(paper)
+            text = with_scan(page(name).read_text(encoding="utf-8"), lines)
+            page(name).write_text(text, encoding="utf-8")
+            continue
         given = option in (["--check"], ["--words"])
         rows, minutes = (kept(paper), minutes_on(name)) if given else measure(paper)
         for path, text in texts(paper, rows, minutes).items():

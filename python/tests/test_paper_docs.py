@@ -149,20 +149,22 @@ def of_wap(kept):
     claims = len(kept.rows[0].seen)
     tried = kept.found.of_kind("tried")
     assert kept.meets(tried[0], "fig6.dram_lower") and kept.meets(tried[1], "sec2.cbm_write_heavy")
-    best = max(tried, key=meets)
+    as_first_read, as_chosen, best = tried[3:]
     lacking = {name for name in best.seen if not kept.meets(best, name)}
     assert lacking == {"fig6.dram_lower", "sec2.cbm_write_heavy", "sec2.clock_dnv_mixed"}
     yield f"misses {word(len(lacking))} claims: Fig. 6's sign and the two remarks"
     changed = {"even_sizes": "by_table4", "reduce": "no_request"}
-    (as_read,) = (row for row in tried if {**best.values, **changed} == row.values)
-    yield f"As the file reads both, this setting meets {meets(as_read)}"
-    (alone,) = (row for row in tried if {**row.values, **changed} == kept.rows[0].values)
-    gained = {name for name in alone.seen if kept.meets(alone, name) and not kept.meets(kept.rows[0], name)}
-    assert gained == {"fig3.mean_even_sizes", "fig3.max_even_sizes", "sec3.recipe"}
-    yield f"the file's own values meet {meets(kept.rows[0]) + len(gained)} over five seeds"
+    assert {**best.values, **changed} == as_first_read.values
+    assert {**kept.rows[0].values, **changed} == as_chosen.values
+    yield f"With the other readings of both sentences it meets {meets(as_first_read)}"
+    lost = {
+        name for name in as_chosen.seen if kept.meets(kept.rows[0], name) and not kept.meets(as_chosen, name)
+    }
+    assert lost >= {"fig3.mean_even_sizes", "fig3.max_even_sizes", "sec3.recipe"}
+    yield f"The chosen values meet {meets(kept.rows[0])} of the {claims} claims that the search judges"
     assert not kept.joint("fig6.dram_lower") and not kept.joint("sec2.cbm_write_heavy")
     yield "No joint point meets Fig. 6's sign for all four traces, or the remark on CBM"
-    yield f"One setting found by hand meets {meets(best)} of the {claims} claims that the search judges"
+    yield f"One setting found by hand meets {meets(best)}"
     fewer = [figure(best, name) for name in ("fig3.mean", "fig3.max")]
     yield f"{fewer[0]} % fewer collections than LRU on the mean and {fewer[1]} %"
     yield f"collects {figure(best, 'fig3.webmail')} % more than CLOCK-DNV"

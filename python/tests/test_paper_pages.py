@@ -7,6 +7,8 @@ import pytest
 from programs import script
 from test_pages import SIZES
 
+from nandlab.reproduce.scan import STEPS, neighbour
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -57,6 +59,39 @@ def test_a_table_with_another_claim_is_seen(papers):
     assert papers.filled(text, changed, papers.in_korean) != text
     own = papers.page("minv").read_text(encoding="utf-8")
     assert papers.those_that_matter(own, changed) != own
+
+
+def test_tolerances_and_distances_stand_in_the_tables(papers):
+    """In the Korean ones as well; a tolerance as large as its number is said to confirm a sign alone."""
+    written = [
+        papers.with_distance(*each) for each in (("54.4", 63.1), ("120,201", 120201.0), ("-0.303", 0.0))
+    ]
+    assert written == ["54.4 (-13.8 %)", "120,201 (0)", "-0.303 (-0.303)"]
+    sizes = ("10 points", "6 %", "factor 2", "at least", "exact", "900 to 1,100", "to 1,500", "20 per 500")
+    signs = ["±10", "±6 %", "×2", "이상", "정확히", "900~1,100", "~1,500", "±20/500"]
+    assert [papers.in_signs(each) for each in sizes] == signs
+    by_sign = {claim.id for name in NAMES for claim in papers.read(name).claims if papers.is_by_sign(claim)}
+    assert by_sign == {"fig7.migration", "fig10.fax", "fig5.webmail"}
+    assert papers.in_signs("5 points; its sign alone") == "±5; 부호만"
+    (row,) = (row for row in papers.rows_on("migration") if row.claim == "`fig7.migration`")
+    assert row.published.endswith("(5 points; its sign alone)")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_scan_on_a_page_is_of_the_chosen_amounts(papers, name):
+    text = papers.page(name).read_text(encoding="utf-8")
+    if papers.SCAN[0] not in text:
+        pytest.skip("no scan was run")
+    paper = papers.read(name)
+    amounts = [
+        f"`{each.name}` {papers.as_written(each.chosen)}"
+        for each in paper.opens
+        if any(neighbour(each, step) is not None for step in STEPS)
+    ]
+    lines = papers.between(text, papers.SCAN).splitlines()[4:]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == amounts
+    named = set(re.findall(r"`([a-z0-9]+\.[a-z0-9_.]+)`", " ".join(lines)))
+    assert named <= {claim.id for claim in paper.searched_claims}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -89,6 +89,21 @@ def test_a_direction_has_the_sign_of_the_number():
     assert verdict.of_value(-90.0, less, [yes], 5) == "direction"
 
 
+def test_a_tolerance_as_large_as_the_number_confirms_its_sign_alone():
+    wide = parse_tolerance("5 points", 5.0)
+    assert [
+        verdict.of_value(value, verdict.Printed(5.0, wide), [], 5) for value in (5.0, 9.6, 0.0, 11.0)
+    ] == [
+        "direction",
+        "direction",
+        "differs",
+        "differs",
+    ]
+    assert verdict.of_value(9.6, verdict.Printed(5.0, wide, fitted=True), [], 1) == "fitted"
+    narrow = verdict.Printed(5.0, parse_tolerance("4 points", 5.0))
+    assert verdict.of_value(8.9, narrow, [], 1) == "reproduced"
+
+
 def test_a_number_that_something_was_chosen_for_is_fitted_at_best():
     wide = parse_tolerance("20 %", 100.0)
     chosen = verdict.Printed(100.0, parse_tolerance("6 %", 100.0), wide, fitted=True)

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from nandlab import ConfigError, Experiment
-from nandlab.report import charts
+from nandlab.report import charts, device_charts
 from nandlab.reproduce import parse, reproduce, write_bundle
 from nandlab.reproduce.page import figures
 from nandlab.reproduce.records import front_in_words, rows
@@ -209,6 +209,44 @@ def drawn(rows, colours):
 
 def line(colour, values, panel="one"):
     return [{"panel": panel, "colour": colour, "x": x, "y": y} for x, y in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    ("values", "domain"),
+    [
+        ((103.0, 1376.0), [100, 2000]),
+        ((0.19, 262.0), [0.1, 500]),
+        ((1.0, 1.0), [1, 2]),
+        ((5.0, 5.1), [5, 10]),
+    ],
+)
+def test_a_logarithmic_axis_ends_near_its_values(values, domain):
+    rows = [{"panel": "a", "colour": "b", "x": 1, "y": y} for y in values]
+    found = charts._log_scale(rows, [], False)["domain"]
+    assert found == pytest.approx(domain)
+    marked = charts._log_scale(rows, [charts.Mark("m", y=domain[1] * 1.5)], False)["domain"]
+    assert marked[1] > domain[1]
+
+
+def test_no_axis_stands_under_an_empty_panel():
+    """Each panel has its own axis of x where the last of several rows is not full."""
+    for panels, own in ((1, False), (3, False), (4, True), (6, False), (7, True)):
+        rows = [{"panel": str(at), "colour": "b", "x": x, "y": 1.0} for at in range(panels) for x in (1, 2)]
+        axes = charts.Axes("depth", "time", False, False, False)
+        drawn = charts.curves(rows, ["b"], [str(at) for at in range(panels)], axes)
+        assert drawn.count(">depth<") == (panels if own else min(panels, 3)), panels
+
+
+def test_a_ratio_on_a_logarithmic_axis_has_a_line_at_one():
+    def drawn(unit):
+        rows = [
+            {"design": name, "panel": unit, "value": value, "text": "", "shade": 1}
+            for name, value in (("a", 0.01), ("b", 20.0))
+        ]
+        return device_charts.bars(rows, ["a", "b"], [unit], log=True)
+
+    assert drawn("a / b (times)").count("stroke-dasharray") == 1
+    assert drawn("written (MB)").count("stroke-dasharray") == 0
 
 
 def test_lines_on_one_another_have_patterns_and_shapes():

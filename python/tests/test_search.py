@@ -10,6 +10,7 @@ from test_stopping import interrupted
 
 from nandlab import ConfigError
 from nandlab.reproduce import load, parse, reproduce, search
+from nandlab.reproduce.scan import scan
 from nandlab.reproduce.search_file import csv_text, parse_csv, point_of
 from nandlab.reproduce.search_points import fingerprint, points_of, takes_all
 from nandlab.reproduce.search_words import (
@@ -184,6 +185,31 @@ def test_flips_gains_and_what_excludes_what(paper, found):
     # 500 is 5 half-widths of 100 from 1000, and 1000 is 480 / 52 half-widths from 520.
     row, gap = nearest(paper, found, ["few", "many"])
     assert (row.kind, row.values["requests"], gap) == ("chosen", "500", pytest.approx(5.0))
+
+
+def test_a_scan_moves_each_chosen_amount_and_names_what_flips(paper):
+    """450 programs are more than 10 % below 520; a named choice has no neighbours."""
+    steps = scan(paper)
+    assert [(step.name, step.percent, step.value) for step in steps] == [
+        ("requests", -10, 450),
+        ("requests", -5, 475),
+        ("requests", 5, 525),
+        ("requests", 10, 550),
+    ]
+    assert [step.lost for step in steps] == [("few",), (), (), ()]
+    assert not any(step.gained or step.not_run for step in steps)
+
+
+def test_a_scan_names_what_cannot_run():
+    text = PAPER.replace('capacity = "16 MiB"', 'capacity = "16 MiB"\nshape.page_bytes = 4096', 1)
+    entry = (
+        '[[open]]\nname = "page"\nwhat = "w"\n'
+        'keys = ["template.device.shape.page_bytes"]\nvalues = [4096, 8192]\n'
+    )
+    steps = scan(parse(text.replace("[[open]]", entry + "[[open]]", 1), "mine", "mine.toml"))
+    refused = [step for step in steps if step.name == "page"]
+    assert {step.percent: step.value for step in refused} == {-10: 3686, -5: 3891, 5: 4301, 10: 4506}
+    assert all(step.not_run == ("few", "many", "written", "most") and not step.lost for step in refused)
 
 
 def test_a_claim_that_a_value_flips_and_that_is_not_marked_is_named(found):

@@ -29,6 +29,12 @@ Rows = Sequence[dict[str, Any]]
 SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-down", "triangle-right")
 """Point shapes for overlapping lines; their count has no divisor in common with the dashes'."""
 
+COLUMNS = 3
+"""Most panels in a row."""
+
+MARGIN = 10
+"""Pixels between measured points and the panel's sides: a point is no smaller."""
+
 WIDTHS = {1: 540, 2: 390}
 """Panel widths in pixels, by panel count; three or more stand in rows of three."""
 
@@ -99,12 +105,14 @@ def curves(
 
     """
     is_measured = any("order" in row for row in rows)
-    scale = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
+    scale: Spec = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
+    if is_measured:
+        scale["padding"] = MARGIN
     x_axis: Spec = {"format": ",~f", "labelOverlap": "greedy", "labelFlush": False}
     x_axis |= _ticks(rows, is_measured, axes.x_log)
     if axes.x_is_size:
         x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f')"
-    y_scale = {"type": "log"} if axes.y_log else {"zero": True}
+    y_scale = _log_scale(rows, marks, axes.own) if axes.y_log else {"zero": True}
     y_axis = {"format": ",~r", "tickCount": 5}
     encoding: Spec = {
         "x": {"field": "x", "type": "quantitative", "title": axes.x, "scale": scale, "axis": x_axis},
@@ -130,9 +138,40 @@ def curves(
     size: Spec = {"width": WIDTHS.get(len(panels), 250), "height": 200}
     spec: Spec = {**size, **layers[0]} if len(layers) == 1 else {**size, "layer": layers}
     facet: Spec = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
-    own: Spec = {"resolve": {"scale": {"y": "independent"}}} if axes.own else {}
     drawn = [*rows, *named]
-    return svg({**_data(drawn), "facet": facet, "columns": 3, "spec": spec, "spacing": 30, **own}, colours)
+    resolve = _resolved(len(panels), axes.own)
+    return svg(
+        {**_data(drawn), "facet": facet, "columns": COLUMNS, "spec": spec, "spacing": 30, **resolve}, colours
+    )
+
+
+def _log_scale(rows: Rows, marks: Sequence[Mark], own: bool) -> Spec:
+    """A logarithmic scale of y from 1, 2 or 5 times a power of ten to such a number.
+
+    From power to power of ten the lines could lie in a small part of the panel. Panels with axes of their own
+    end a little beyond their own values.
+    """
+    values = [*(row["y"] for row in rows), *(mark.y for mark in marks if mark.y is not None)]
+    if own:
+        return {"type": "log", "nice": False, "padding": MARGIN}
+    if min(values) <= 0:
+        return {"type": "log"}
+    steps = [step * 10.0**power for power in range(-12, 16) for step in (1, 2, 5)]
+    low = max(step for step in steps if step <= min(values) * (1 + 1e-9))
+    high = min(step for step in steps if step >= max(values) * (1 - 1e-9) and step > low)
+    return {"type": "log", "domain": [low, high]}
+
+
+def _resolved(panels: int, own: bool) -> Spec:
+    """Axes that panels do not share.
+
+    Panels below one another share an axis of x at the lowest place of each column. If the last row is not
+    full, such an axis would stand under nothing: each panel then has one.
+    """
+    found: Spec = {"scale": {"y": "independent"}} if own else {}
+    if panels > COLUMNS and panels % COLUMNS:
+        found["axis"] = {"x": "independent"}
+    return {"resolve": found} if found else {}
 
 
 def coincide(rows: Rows, axes: Axes) -> bool:

@@ -159,6 +159,7 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = 
         "height": {"step": STEP},
         "layer": [
             # A measured point is smaller than a diamond, and lies on it.
+            *([_one(x)] if log and all(_is_ratio(panel) for panel in panels) else []),
             *([] if log else [_bar(x, y)]),
             *([_diamonds(x, y)] if any("published" in row for row in rows) else []),
             *(_lines_to_points(x, y) if log else []),
@@ -182,6 +183,19 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = 
     own = {"scale": {"x": "independent"}}
     chart: Spec = {"facet": facet, "columns": 3, "spec": panel, "resolve": own, "spacing": 40}
     return svg({"data": {"values": list(rows)}, **chart}, designs)
+
+
+def _is_ratio(panel: str) -> bool:
+    """Whether a panel's unit says that 1 is equality."""
+    return panel.endswith("(times)")
+
+
+def _one(x: Spec) -> Spec:
+    """A dashed line at 1: on a logarithmic axis no end of a line says which side is more."""
+    rule = {"type": "rule", "strokeDash": [5, 4], "color": "var(--ink)", "strokeWidth": 1}
+    at: Spec = {"datum": 1, "type": "quantitative", "scale": x["scale"], "axis": x["axis"], "title": None}
+    one_row = [{"aggregate": [{"op": "count", "as": "rows"}]}]
+    return {"transform": one_row, "mark": rule, "encoding": {"x": at}}
 
 
 def _bar(x: Spec, y: Spec) -> Spec:

@@ -59,7 +59,9 @@ def _figure(found: Reproduction, figure: Figure) -> Picture | None:
     values = rows(found.records, figure)
     if not values:
         return None
-    axes = charts.Axes(figure.x_title, figure.y_title, figure.x_log, figure.y_log, figure.x_is_size)
+    axes = charts.Axes(
+        figure.x_title, figure.y_title, figure.x_log, figure.y_log, figure.x_is_size, figure.y_own
+    )
     colours, panels = (
         [figure.labels.get(name, name) for name in names] for names in (figure.lines, figure.panels)
     )

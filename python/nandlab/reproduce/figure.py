@@ -31,6 +31,8 @@ class Figure(Headed):
     measure: str
     y_title: str
     y_log: bool
+    y_own: bool
+    """Whether each panel has its own vertical axis."""
     lowest: bool
     """Whether the report names the lowest line at each point."""
     lowest_from: str
@@ -104,6 +106,7 @@ def parse_figure(table: Table) -> Figure:
         measure=y.text("measure"),
         y_title=y.text("title"),
         y_log=y_log,
+        y_own=y.truth("own", False),
         lowest=y.truth("lowest", False),
         lowest_from=y.text("lowest_from", ""),
         x_measures={} if by_key else _measures(x.table("measures"), colours),

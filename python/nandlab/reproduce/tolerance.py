@@ -33,6 +33,15 @@ class Tolerance:
         slack = 1e-9 * max(abs(self.low) if self.low > -float("inf") else 0.0, abs(value))
         return self.low - slack <= value <= self.high + slack
 
+    def is_as_large_as(self, published: float) -> bool:
+        """Whether the interval reaches from the published value to 0: then only its sign is judged.
+
+        >>> [parse_tolerance(text, 5.0).is_as_large_as(5.0) for text in ("5 points", "4 points")]
+        [True, False]
+        """
+        is_bounded = self.low > -float("inf") and self.high < float("inf")
+        return published != 0 and is_bounded and self.low <= 0 <= self.high
+
     def contains(self, other: Tolerance) -> bool:
         """Whether every value that `other` allows is allowed."""
         return self.low <= other.low and other.high <= self.high

@@ -120,13 +120,18 @@ class Printed:
 def of_value(measured: float, printed: Printed, held: Sequence[Held], seeds: int) -> Word:
     """The verdict on a printed number; `held` are the conditions for its direction, if it has any.
 
-    A direction has the printed number's sign: less is wrong if the paper has more.
+    A direction has the printed number's sign: less is wrong if the paper has more. A tolerance as large as
+    the printed number confirms no more than that.
     """
+    has_sign = printed.published == 0 or measured * printed.published > 0
     if printed.tolerance.holds(measured):
-        return "fitted" if printed.fitted else "reproduced"
+        if not printed.tolerance.is_as_large_as(printed.published):
+            return "fitted" if printed.fitted else "reproduced"
+        if has_sign:
+            return "fitted" if printed.fitted else "direction"
+        return "differs"
     if printed.loose is not None and printed.loose.holds(measured):
         return "fitted" if printed.fitted else "loose"
-    has_sign = printed.published == 0 or measured * printed.published > 0
     if has_sign and _direction(held, seeds):
         return "fitted" if printed.fitted else "direction"
     return "differs"
