@@ -183,6 +183,7 @@ impl<N: Nand<Buf = ()> + Chip + Send + 'static> Visitor for Lent<N> {
 }
 
 fn mounted<F: Ftl>(nand: &mut Box<dyn Device>, logical_pages: u32, config: &F::Config) -> Result<F, FtlError> {
+    F::check_pairs(nand.rules())?;
     scoped(nand, Cause::Mount, |nand| F::mount(nand, logical_pages, config))
 }
 

@@ -163,7 +163,7 @@ impl Config {
         let Some(partial_programs) = partial_programs else {
             return Err(format!("partial_programs = {}: it is 1 to 255", self.partial_programs));
         };
-        Ok(Rules { program_order, partial_programs, endurance: self.endurance, bits_per_cell: 1 })
+        Ok(Rules { program_order, partial_programs, endurance: self.endurance, ..Rules::default() })
     }
 
     pub(crate) fn timing(&self) -> Result<Timing, String> {

@@ -82,6 +82,16 @@ pub trait FlashFs<N: Nand>: FileSystem + Send {
     fn into_devices(self: Box<Self>) -> (N, Nvram);
 }
 
+/// Refuses a device with pairs of pages: a sync completes no pair.
+pub(crate) fn check_pairs(rules: &Rules) -> Result<(), FsError> {
+    if rules.pair_distance == 0 {
+        return Ok(());
+    }
+    let why = "a power cut during the program of an upper page would destroy synced data in its lower page; take ftl.page under \
+               a file system, or a device without pairs";
+    Err(FsError::option("device.rules.pair_distance", &rules.pair_distance, why.to_owned()))
+}
+
 /// Refuses a device with too few blocks for the reserve.
 pub(crate) fn check_blocks(geometry: &Geometry, reserved_blocks: u32) -> Result<(), FsError> {
     let needed = reserved_blocks.saturating_add(2);

@@ -183,6 +183,24 @@ pub trait Ftl: Sized + Send + 'static {
     /// Whether the FTL is no code of ours: no proof here runs it, and a run begins with erased flash.
     const IS_ELSEWHERE: bool = false;
 
+    /// Whether flushed data survives cuts of upper pages on a chip with pairs ([`Rules::pair_distance`]).
+    const PADS_PAIRS: bool = false;
+
+    /// Refuses a chip with pairs if the FTL does nothing about them.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`].
+    fn check_pairs(rules: &Rules) -> Result<(), FtlError> {
+        if Self::PADS_PAIRS || rules.pair_distance == 0 {
+            return Ok(());
+        }
+        Err(FtlError::Config(format!(
+            "device.rules.pair_distance = {}: a power cut during the program of an upper page destroys flushed data in its lower \
+             page, and this FTL does nothing about that; take ftl.page, or a device without pairs",
+            rules.pair_distance
+        )))
+    }
+
     /// Whether this is a device of zones, which [admits](Self::admit) requests.
     const HAS_ZONES: bool = false;
 

@@ -144,7 +144,10 @@ macro_rules! ftls {
             /// # Errors
             /// As there.
             pub fn max_logical_pages(&self, geometry: &Geometry, rules: &Rules) -> Result<u32, FtlError> {
-                match self { $(Self::$variant(config) => $module::$ftl::max_logical_pages(geometry, rules, config),)* }
+                match self { $(Self::$variant(config) => {
+                    $module::$ftl::check_pairs(rules)?;
+                    $module::$ftl::max_logical_pages(geometry, rules, config)
+                })* }
             }
 
             /// The chosen FTL's name.

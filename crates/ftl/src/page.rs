@@ -26,6 +26,9 @@
 //! is erased again before its first page, under the cause `reerase`: its erase may have been cut. A flush writes trims
 //! to note pages: one bitmap per segment with its unmapped pages. A segment's newest note replaces the older ones.
 //!
+//! On a chip with pairs of pages a power cut in an upper page destroys its lower page. So a flush, an erase and a mount first
+//! program blank pages up to the upper page of each valid lower page (`parts/engine/pairs.rs`).
+//!
 //! ## Invariants
 //! Each mapped page is the newest copy on flash; exactly the mapped pages and live notes have valid bits. Each block is
 //! free, a frontier, closed, waiting to be folded, failing or bad. Relocation always finds room, for any victim and its
@@ -42,7 +45,7 @@
 //! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014.
 
 use crate::future::Future;
-use crate::parts::blocks::scan::{refuse_foreign, scan};
+use crate::parts::blocks::scan::{drop_blank, refuse_foreign, scan};
 use crate::parts::blocks::table::BlockTable;
 use crate::parts::engine::adopt::{Found, Needs};
 use crate::parts::engine::{self, Noted, PageMapped, Pages, Target};
@@ -84,6 +87,7 @@ impl engine::Scheme for Scheme {
     type Config = Config;
     const RESUMES: bool = true;
     const WAITS: bool = true;
+    const PADS_PAIRS: bool = true;
 
     fn variants() -> Vec<Variant<Config>> {
         engine::variants()
@@ -122,7 +126,10 @@ impl engine::Scheme for Scheme {
         // Everything a mount finds must stay: superseded blocks are erased without another fence, and a page read once must
         // not vanish later. If no cut came before the mount, programs may still be running.
         nand.ctx().fence();
-        let scans = scan(nand)?;
+        let mut scans = scan(nand)?;
+        if nand.rules().pair_distance > 0 {
+            drop_blank(&mut scans);
+        }
         refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
         let newest = Newest::of(&geometry, logical_pages, &scans);
         let highest = newest.highest;
@@ -133,6 +140,7 @@ impl engine::Scheme for Scheme {
         let mut scheme = Self { map };
         let found = Found { scans: &scans, valid: valid.into_iter(), is_other: |_: &Self, _| false };
         pages.adopt(&mut scheme, nand, found)?;
+        pages.pad_and_fence(nand)?;
         Ok((pages, scheme))
     }
 

@@ -43,13 +43,15 @@ pub enum Cause {
     Finish = 17,
     /// Work of a firmware from elsewhere that names no cause.
     Firmware = 18,
+    /// Programming blank pages, so that no power cut destroys the lower pages of open pairs.
+    Padding = 19,
 }
 
 impl Cause {
     /// Room for causes in tables, a power of two.
     pub const COUNT: usize = 32;
     /// All causes, in table order.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -69,6 +71,7 @@ impl Cause {
         Self::Reerase,
         Self::Finish,
         Self::Firmware,
+        Self::Padding,
     ];
 
     /// Whether the host, or a flush, waits for operations of this cause; all others are work in the background.
@@ -99,6 +102,7 @@ impl Cause {
             Self::Reerase => "reerase",
             Self::Finish => "finish",
             Self::Firmware => "firmware",
+            Self::Padding => "padding",
         }
     }
 }

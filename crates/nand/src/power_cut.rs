@@ -20,7 +20,11 @@
 //!   that ended by then), and not guaranteed before. A fence comes before the answer to a flush and before the
 //!   erase of the block with the older copy. An erase is no fence, not even for its own die. An erase without a
 //!   fence after it may be under way until its die does something else.
+//! * On a device with pairs a cut program of an upper page destroys the lower page of its pair ([`Rules::pair_distance`]). So
+//!   the answer to a flush, and the erase of an older copy, wait for the programs of the upper pages too.
 //! * A block with a cut erase may read as erased after one power-up, and show old pages after the next.
+//!
+//! [`Rules::pair_distance`]: crate::Rules::pair_distance
 //!
 //! To test every cut of a step, clone FTL and device before it and cut operation 1, 2, 3 ... of the step, until
 //! it ends without a cut:
@@ -244,11 +248,15 @@ impl<N: Nand> PowerCut<N> {
                 self.torn.insert(at, Torn::Nothing);
                 return Err(NandError::PowerLost);
             }
+            Form::PairedPage if self.lower_of(at).is_some() => Some(Torn::DataAndSpare),
             _ => {
                 self.lose_tail(form);
                 return Err(NandError::PowerLost);
             }
         };
+        if form == Form::PairedPage {
+            self.lose_lower(at);
+        }
         let programmed = matches!(run(&mut self.inner), Ok(_) | Err(NandError::ProgramFailed(_)));
         if let (true, Some(torn)) = (programmed, torn) {
             self.torn.insert(at, torn);
@@ -261,9 +269,26 @@ impl<N: Nand> PowerCut<N> {
         let (fences, settled) = (self.inner.ctx().fences(), self.inner.ctx().settled());
         for at in self.tail.programs(form, fences, settled) {
             self.torn.insert(at, Torn::DataAndSpare);
+            self.lose_lower(at);
         }
         for block in self.tail.erases(form, fences, settled) {
             self.weak.insert(block, TornErase::UNREADABLE);
+        }
+    }
+
+    /// The lower page of the pair with the upper page `at`.
+    fn lower_of(&self, at: Ppa) -> Option<Ppa> {
+        let geometry = self.inner.geometry();
+        let lower = self.inner.rules().lower_of(geometry, at)?;
+        (!self.inner.is_slc(geometry.block_of(at))).then_some(lower)
+    }
+
+    /// Loses the lower page of the pair with the upper page `at`, whose program was under way. A skipped page stays erased.
+    fn lose_lower(&mut self, at: Ppa) {
+        if let Some(lower) = self.lower_of(at) {
+            if !matches!(self.inner.read_spare(lower), Ok(None)) {
+                self.torn.insert(lower, Torn::DataAndSpare);
+            }
         }
     }
 

@@ -293,7 +293,13 @@ mod tests {
             description: String::new(),
             source: String::new(),
             shape: *Geometry::single_die(8, 4, 512).unwrap().shape(),
-            rules: Rules { program_order: ProgramOrder::Any, partial_programs: 2, endurance: 10, bits_per_cell: 3 },
+            rules: Rules {
+                program_order: ProgramOrder::Any,
+                partial_programs: 2,
+                endurance: 10,
+                bits_per_cell: 3,
+                pair_distance: 0,
+            },
             timing: Timing {
                 read_us: 10.0,
                 program_us: 100.0,

@@ -4,7 +4,7 @@
 //! `Ftl::variants`) and the faults (`program:12`, `erase:3`: the operation with this number fails) are optional. A
 //! failing case prints its text, and the text replays it.
 
-use crate::device::{devices, timed_devices, Device};
+use crate::device::{devices, paired_devices, timed_devices, Device};
 use crate::faults::Fault;
 use crate::model::Model;
 use crate::rig::{flash, Flash, Lost, Powered, Rig};
@@ -367,9 +367,16 @@ impl<'a> Run<'a> {
 /// # Panics
 /// As [`Bench::run`].
 pub fn random_case(ftl: &[Subject], number: u64, most: u64) -> Outcome {
+    random_case_on(&all_devices(), ftl, number, most)
+}
+
+/// The same on one of these devices.
+///
+/// # Panics
+/// As [`Bench::run`].
+pub fn random_case_on(devices: &[Device], ftl: &[Subject], number: u64, most: u64) -> Outcome {
     let subject = in_turn(ftl, number);
     let mut random = Random::stream(number, 0xC07);
-    let devices = all_devices();
     let device = devices[random.below(devices.len() as u64) as usize];
     let faults = match random.below(6) {
         0 => vec![Fault::Program(1 + random.below(100))],
@@ -379,19 +386,21 @@ pub fn random_case(ftl: &[Subject], number: u64, most: u64) -> Outcome {
     let bench = Bench { subject, device, seed: random.next_u64() >> 40, faults: &faults };
     // On a timed device, pages past a fence matter: half the cuts lose them, after more script steps.
     let first = if device.is_timed() { 240 } else { 120 };
+    let is_known = |&form: &Form| form != Form::PairedPage || device.rules.pair_distance > 0;
+    let forms: Vec<Form> = Form::ALL.into_iter().filter(is_known).collect();
     let cuts: Vec<CutPlan> = (0..1 + random.below(most))
         .map(|depth| CutPlan {
             operation: 1 + random.below(if depth == 0 { first } else { 12 }),
-            form: match random.below(Form::ALL.len() as u64) {
+            form: match random.below(forms.len() as u64) {
                 _ if device.is_timed() && random.below(2) == 0 => Form::LostTail,
-                form => survived(&subject.config, Form::ALL[form as usize]),
+                form => survived(&subject.config, forms[form as usize]),
             },
         })
         .collect();
     bench.run(&cuts).unwrap_or(Outcome::NotReached(0))
 }
 
-/// The power cut devices, timed ones last.
+/// The power cut devices, timed ones last; those with pairs are apart.
 fn all_devices() -> Vec<Device> {
     [devices(), timed_devices()].concat()
 }
@@ -427,7 +436,7 @@ impl std::str::FromStr for Case {
             return Err(refuse("write FTL/DEVICE/SEED/CUT/..., as a failing run prints it".into()));
         };
         let subject = subject.parse().map_err(refuse)?;
-        let device = all_devices().into_iter().find(|known| known.name == device);
+        let device = [all_devices(), paired_devices()].concat().into_iter().find(|known| known.name == device);
         let device = device.ok_or_else(|| refuse("there is no such device".into()))?;
         let seed = seed.parse().map_err(|_| refuse(format!("{seed} is no seed")))?;
         let (mut faults, mut cuts) = (Vec::new(), Vec::new());

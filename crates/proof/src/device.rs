@@ -72,6 +72,21 @@ pub fn timed_devices() -> Vec<Device> {
     ]
 }
 
+/// Devices with pairs of pages, for power cuts: on a chip of two bits a cell, an upper page one or two pages above its lower one.
+pub fn paired_devices() -> Vec<Device> {
+    use ProgramOrder::{Ascending, AscendingDense};
+    let paired = |pair_distance, device: Device| {
+        let rules = Rules { bits_per_cell: 2, pair_distance, ..device.rules };
+        Device { rules, ..device }
+    };
+    let of_two_dies = [2, 1, 1, 10, 6, 512];
+    vec![
+        paired(1, device("10x6x512-ascending-pairs1", [1, 1, 1, 10, 6, 512], Ascending, 1)),
+        paired(2, device("12x8x512-dense-pairs2", [1, 1, 1, 12, 8, 512], AscendingDense, 1)),
+        Device { timing: TIMED, ..paired(1, device("2x10x6x512-dense-pairs1-timed", of_two_dies, AscendingDense, 1)) },
+    ]
+}
+
 /// An untimed device from channels x dies x planes, blocks, pages and bytes.
 fn device(name: &'static str, shape: [u32; 6], program_order: ProgramOrder, partial_programs: u8) -> Device {
     let [channels, dies_per_channel, planes_per_die, blocks_per_plane, pages_per_block, page_bytes] = shape;

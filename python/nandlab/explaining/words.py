@@ -35,6 +35,7 @@ CAUSES = {
     "fold": "emptying blocks of one bit a cell",
     "reerase": "erasing blocks again that a mount found erased",
     "finish": "filling zones that the host finished",
+    "padding": "blank pages that complete pairs of pages",
     "firmware": "work of the firmware that names no cause",
 }
 """Each cause in plain words."""

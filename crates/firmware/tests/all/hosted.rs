@@ -41,7 +41,7 @@ fn about<'a>(path: &'a Path, options: &'a str, blocks: u32) -> About<'a> {
         spare_bytes: 16,
     };
     let rules =
-        Rules { program_order: ProgramOrder::AscendingDense, partial_programs: 3, endurance: 1000, bits_per_cell: 1 };
+        Rules { program_order: ProgramOrder::AscendingDense, partial_programs: 3, endurance: 1000, ..Rules::default() };
     About { path, options, geometry: Geometry::new(shape).expect("the shape is one"), rules }
 }
 

@@ -1,14 +1,15 @@
 //! Implements the flash file system traits for MiNV.
 
 use super::{Config, Minv};
-use crate::flash::{BlockUse, FlashFs, FlashOptions};
+use crate::flash::{check_pairs, BlockUse, FlashFs, FlashOptions};
 use crate::parts::collector::Counts;
 use crate::{FileSystem, FsError};
 use nandlab_nand::nvm::Nvram;
 use nandlab_nand::{Geometry, Nand, Rules};
 
 impl FlashOptions for Config {
-    fn check_device(&self, geometry: &Geometry, _: &Rules) -> Result<(), FsError> {
+    fn check_device(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FsError> {
+        check_pairs(rules)?;
         Config::check_device(self, geometry)
     }
 

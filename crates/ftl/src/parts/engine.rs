@@ -19,7 +19,7 @@
 //! | Which block comes next? | `open.rs` |
 //! | Which block is emptied, and how fast? | `collect.rs`, `relocation.rs`, `runs.rs`, `finish.rs` |
 //! | What does a mount find? | `adopt.rs` |
-//! | Pools, reclaim units, one-bit blocks, gaps, refresh, planes? | each in a file by its name |
+//! | Pairs of pages, pools, reclaim units, one-bit blocks, gaps, refresh, planes? | each in a file by its name |
 
 pub(crate) mod adopt;
 mod background;
@@ -33,6 +33,7 @@ mod inspect;
 pub(crate) mod needs;
 mod noted;
 mod open;
+mod pairs;
 mod placing;
 mod planes;
 mod pools;
@@ -91,6 +92,8 @@ pub struct Pages {
     pub(crate) geometry: Geometry,
     /// Pages in a block for data.
     pub(crate) data_pages: u32,
+    /// Pages of a block that may be blank because of pairs; 0 on a chip without pairs.
+    padding: u32,
     pub(crate) table: BlockTable,
     pub(crate) keeper: Keeper,
     dies: Dies,
@@ -128,6 +131,7 @@ pub struct PageMapped<S> {
 impl<S: Scheme> Ftl for PageMapped<S> {
     type Config = S::Config;
     const PAGED_VARIANT: Option<&'static str> = S::PAGED_VARIANT;
+    const PADS_PAIRS: bool = S::PADS_PAIRS;
 
     fn variants() -> Vec<Variant<S::Config>> {
         S::variants()
@@ -184,6 +188,7 @@ impl<S: Scheme> Ftl for PageMapped<S> {
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.scheme.flush(&mut self.pages, nand)?;
         self.pages.pay_owed(&mut self.scheme, nand)?;
+        self.pages.pad_for_flush(&mut self.scheme, nand)?;
         if self.pages.dies.iter().any(Die::is_failing) {
             self.pages.retire_failing(&mut self.scheme, nand)?;
         }

@@ -94,6 +94,10 @@ impl Experiment {
             let why = "a page that moves inside the die cannot wait for others; set device.timing.copy = \"external\"";
             return refuse("device.timing.program_pages", &timing.program_pages, why);
         }
+        if rules.pair_distance > 0 && rules.bits_per_cell != 2 {
+            let why = "two pages share their cells on a chip of two bits a cell; set device.rules.bits_per_cell = 2";
+            return refuse("device.rules.pair_distance", &rules.pair_distance, why);
+        }
         if let Some(types) = timing.page_types {
             let bits = usize::from(rules.bits_per_cell);
             let programs = types.program_us.map_or(bits, |times| times.us().len());

@@ -321,6 +321,7 @@ fn rules_in_full(rules: &Rules) -> Value {
     let mut value = serde_json::to_value(rules).expect("text keys and finite numbers only");
     if let Value::Object(table) = &mut value {
         table.insert("bits_per_cell".to_owned(), rules.bits_per_cell.into());
+        table.insert("pair_distance".to_owned(), rules.pair_distance.into());
     }
     value
 }

@@ -221,6 +221,7 @@ impl Header {
         };
         bytes[45] = self.rules.partial_programs;
         bytes[46] = self.rules.bits_per_cell;
+        bytes[47] = self.rules.pair_distance;
         bytes[48..52].copy_from_slice(&self.rules.endurance.to_le_bytes());
         bytes[56..64].copy_from_slice(&self.nvram_bytes.to_le_bytes());
         bytes[FIXED_BYTES..FIXED_BYTES + self.text.len()].copy_from_slice(self.text.as_bytes());
@@ -280,7 +281,13 @@ impl Header {
         if !(1..=Rules::MOST_BITS_PER_CELL).contains(&bits_per_cell) {
             return Err(damaged(format!("a cell of {bits_per_cell} bits in its header is none that there is")));
         }
-        let rules = Rules { program_order, partial_programs: bytes[45], endurance: u32_at(bytes, 48), bits_per_cell };
+        let rules = Rules {
+            program_order,
+            partial_programs: bytes[45],
+            endurance: u32_at(bytes, 48),
+            bits_per_cell,
+            pair_distance: bytes[47],
+        };
         let nvram_bytes = u64_at(bytes, 56);
         if nvram_bytes % 8 != 0 || nvram_bytes > 1 << 46 {
             return Err(damaged(format!("an NVRAM of {nvram_bytes} bytes in its header is none that there is")));

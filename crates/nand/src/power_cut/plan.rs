@@ -51,11 +51,17 @@ pub enum Form {
     /// The operation does not happen, and on each die whose last operation since the last fence is an erase, that
     /// erase was still under way: its block is as with [`Form::TornEraseUnreadable`].
     LostErase,
+    /// A program or copy of an upper page: it is unreadable, and so is the lower page of its pair, though that was acknowledged
+    /// and flushed long ago. A device without pairs ([`crate::Rules::pair_distance`]) knows no such form.
+    ///
+    /// Source: Tseng, Grupp, Swanson, "Understanding the impact of power loss on flash memory", DAC 2011: a cut program of the
+    /// second page in a cell corrupts the first one.
+    PairedPage,
 }
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Clean,
         Self::Done,
         Self::TornPage,
@@ -70,19 +76,20 @@ impl Form {
         Self::UnstableErase,
         Self::LostTailTwo,
         Self::LostErase,
+        Self::PairedPage,
     ];
 
     /// The forms before [`Form::WeakPage`], for users that still fill a block further after a mount: none of these leaves a
     /// weak page, or a block with a cut erase that looks open.
     pub const WITHOUT_WEAK: [Self; 8] = {
-        let [rest @ .., _, _, _, _, _, _] = Self::ALL;
+        let [rest @ .., _, _, _, _, _, _, _] = Self::ALL;
         rest
     };
 
     /// Whether [`crate::chip::Chip`] and [`crate::nor::Nor`] leave the form out, so it acts there as [`Form::Clean`].
     pub const fn is_of_stack_alone(self) -> bool {
-        use Form::{LostErase, LostTailTwo, TornEraseScattered, TornEraseSuffix, UnstableErase};
-        matches!(self, TornEraseSuffix | TornEraseScattered | UnstableErase | LostTailTwo | LostErase)
+        use Form::{LostErase, LostTailTwo, PairedPage, TornEraseScattered, TornEraseSuffix, UnstableErase};
+        matches!(self, PairedPage | TornEraseSuffix | TornEraseScattered | UnstableErase | LostTailTwo | LostErase)
     }
 
     /// The name in the text of a [`CutPlan`].
@@ -102,6 +109,7 @@ impl Form {
             Self::UnstableErase => "unstable_erase",
             Self::LostTailTwo => "lost_tail.two",
             Self::LostErase => "lost_erase",
+            Self::PairedPage => "paired_page",
         }
     }
 
@@ -112,7 +120,7 @@ impl Form {
             Self::Clean | Self::Done | Self::LostTail | Self::LostTailTwo | Self::LostErase => {
                 operation.changes_flash()
             }
-            Self::TornPage | Self::WeakPage => matches!(operation, Program | Copy),
+            Self::TornPage | Self::WeakPage | Self::PairedPage => matches!(operation, Program | Copy),
             Self::TornSpare => matches!(operation, Program | Copy | SpareProgram),
             Self::TornEraseUnreadable
             | Self::TornErasePrefix

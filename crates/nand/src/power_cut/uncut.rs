@@ -61,12 +61,16 @@ impl<N: Nand> PowerCut<N> {
 
 impl<N: Nand + Clone> Uncut<N> {
     /// Whether the cut in this form may leave something else than in the other forms: no [`Form::LostTailTwo`] does with one
-    /// program to lose, and no [`Form::LostErase`] without an erase under way.
+    /// program to lose, no [`Form::LostErase`] without an erase under way, and no [`Form::PairedPage`] outside an upper page.
     pub fn is_different_in(&mut self, form: Form) -> bool {
         let device = &mut self.device;
         match form {
             Form::LostTailTwo => device.at_risk(form) > device.at_risk(Form::LostTail),
             Form::LostErase => device.at_risk(form) > 0,
+            Form::PairedPage => match self.command {
+                Command::Program { at, .. } | Command::Copy { to: at, .. } => device.lower_of(at).is_some(),
+                _ => false,
+            },
             _ => true,
         }
     }

@@ -7,6 +7,7 @@ mod backed;
 mod damaged;
 mod faulty;
 mod nvm;
+mod paired_pages;
 mod power_cut;
 mod regular;
 mod rules;

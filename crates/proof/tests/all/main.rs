@@ -16,6 +16,7 @@ mod index;
 mod lsm;
 mod lsm_faults;
 mod model;
+mod pairs;
 mod power_cut;
 mod subjects;
 mod tidy;

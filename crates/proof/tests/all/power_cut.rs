@@ -8,8 +8,8 @@ use nandlab_block::{Error, Op, Request};
 use nandlab_ftl::page::{Config, FdpOptions, Handles, Placement};
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::power_cut::{CutPlan, Form};
-use nandlab_proof::cuts::{random_case, Bench, Case, Outcome, Stride};
-use nandlab_proof::device::{devices, timed_devices, Device};
+use nandlab_proof::cuts::{random_case, random_case_on, Bench, Case, Outcome, Stride};
+use nandlab_proof::device::{devices, paired_devices, timed_devices, Device};
 use nandlab_proof::faults::Fault;
 use nandlab_proof::rig::flash;
 use nandlab_proof::{exportable, on_all_cores, subjects, Lost, Rig, Step, Subject};
@@ -99,6 +99,40 @@ fn nothing_flushed_is_lost_in_two_reclaim_groups() {
         let cases: Vec<u64> = devices().into_iter().chain(timed_devices()).map(search).collect();
         println!("{:?}: {cases:?} cases, depth {depth}", subject.config.facts().placements);
         assert!(cases.iter().sum::<u64>() > 500 / every as u64, "{cases:?}");
+    });
+}
+
+/// The option sets that work on a device with pairs of pages.
+fn padding_subjects() -> Vec<Vec<Subject>> {
+    let pads = |subject: &Subject| paired_devices().iter().any(|device| exportable(&subject.config, device).is_some());
+    let of_ftl = |ftl: Vec<Subject>| ftl.into_iter().filter(pads).collect::<Vec<_>>();
+    subjects().into_iter().map(of_ftl).filter(|ftl| !ftl.is_empty()).collect()
+}
+
+#[test]
+fn nothing_flushed_is_lost_at_any_operation_on_devices_with_pairs() {
+    let long = number("NANDLAB_LONG", 0) > 0;
+    let depth = number("NANDLAB_CUT_DEPTH", 1) as usize;
+    let subjects: Vec<_> = padding_subjects().into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
+    on_all_cores(&subjects, |(place, subject)| {
+        let every = if subject.is_default() || long { 1 } else { 4 * STRIDE };
+        let stride = Stride { first: 1 + (place % every) as u64, every, rare: 1 };
+        let search = |device| Bench { subject, device, seed: 1, faults: &[] }.exhaust(depth, stride).unwrap_or(0);
+        let cases: Vec<u64> = paired_devices().into_iter().map(search).collect();
+        println!("{subject}: {cases:?} cases, depth {depth}");
+        assert!(cases.iter().sum::<u64>() > 1_000 / every as u64, "{subject}: only {cases:?} cases");
+    });
+}
+
+#[test]
+fn nothing_flushed_is_lost_at_random_operations_on_devices_with_pairs() {
+    let cuts = number("NANDLAB_CUTS", 2_000) / 10;
+    let most = CUTS[usize::from(number("NANDLAB_LONG", 0) > 0)];
+    on_all_cores(&padding_subjects(), |ftl| {
+        let case = |case: &u64| random_case_on(&paired_devices(), ftl, *case, most) == Outcome::Survived;
+        let survived = (0..cuts).filter(case).count() as u64;
+        println!("{}: {survived} of {cuts} random cases reached their last cut", ftl[0]);
+        assert!(survived > cuts / 2, "{}: only {survived} of {cuts} cuts fell", ftl[0]);
     });
 }
 

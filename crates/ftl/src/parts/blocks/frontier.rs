@@ -99,6 +99,11 @@ impl Frontier {
         self.end - self.next
     }
 
+    /// The next page, if one is left.
+    pub fn next_page(&self) -> Ppa {
+        Ppa(self.next)
+    }
+
     /// Takes the next page, with its `aux`.
     ///
     /// # Panics

@@ -6,7 +6,7 @@
 use super::frontier::{has_cycles, RESUMED, SLC};
 use crate::parts::trim_note;
 use crate::FtlError;
-use nandlab_nand::{BlockId, Cause, Geometry, Kind, Nand, NandError, Oob, PageBuf, Ppa};
+use nandlab_nand::{BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
 
 /// Set in `aux` of the last page of a merge.
 pub(crate) const COMPLETE: u16 = 2;
@@ -262,6 +262,12 @@ pub(crate) fn take_listed(scans: &mut Scans, marks: u16) -> Vec<(BlockId, Page)>
     listed
 }
 
+/// Removes blank pages from the scans; they stand only above lower pages of pairs.
+pub(crate) fn drop_blank(scans: &mut Scans) {
+    let is_blank = |page: &Page| page.oob.kind == Kind::Deleted && page.oob.lpn == Lpn::NONE;
+    scans.iter_mut().flatten().for_each(|scan| scan.pages.retain(|page| !is_blank(page)));
+}
+
 /// Refuses flash that `ftl` would misread, because another FTL, capacity or option set wrote it.
 ///
 /// `span` is the logical-block size in pages, if the FTL merges such blocks and keeps notes in blocks apart. `map` is
@@ -343,7 +349,7 @@ fn foreign(
 mod tests {
     use super::*;
     use crate::parts::blocks::frontier::Frontier;
-    use nandlab_nand::{Lpn, Origin, Seq};
+    use nandlab_nand::{Origin, Seq};
 
     /// The error for a block with these pages, on a device with notes for 4032 pages and 4000 exported ones.
     fn refused(span: Option<u32>, pages: &[Oob]) -> String {

@@ -112,6 +112,8 @@ impl Pages {
             return u64::from(u32::MAX) * ONE;
         }
         let pages = self.data_pages;
+        // Blank pages are no gain.
+        let valid = (valid + self.padding).min(pages);
         let gained = (pages - valid).max(pages / MOST_COPIES).max(1);
         u64::from(valid) * ONE / u64::from(gained) + 1
     }
@@ -199,10 +201,15 @@ impl Pages {
             _ => self.victim_of_all(die),
         }?;
         // The policy's pick may have more valid pages than there is room for.
-        let block = Some(block).filter(|&block| self.fits(scheme, die, block));
-        let block = block.or_else(|| self.table.die(die as u32).fewest_valid())?;
+        let block = Some(block).filter(|&block| self.fits(scheme, die, block) && self.gains(block));
+        let block = block.or_else(|| self.table.die(die as u32).fewest_valid()).filter(|&block| self.gains(block))?;
         let invalid = self.data_pages - self.table.valid_pages(block);
         self.config.takes_victim(invalid, self.free_in(scheme, die)).then_some((block, Reason::Room))
+    }
+
+    /// Whether more pages of a block are invalid than may be blank afterwards; on a chip without pairs any block will do.
+    fn gains(&self, block: BlockId) -> bool {
+        self.padding == 0 || self.table.valid_pages(block) + self.padding < self.data_pages
     }
 
     #[inline(always)]

@@ -167,6 +167,7 @@ impl Config {
         let geometry = &self.stripe.view(geometry);
         self.check_units(geometry)?;
         self.check_slc(geometry, rules)?;
+        self.check_padding(geometry, rules)?;
         let (reserve, blocks) = (self.reserve_blocks, geometry.blocks_per_die() - self.fixed_slc_blocks());
         let frontiers = self.kept_open(geometry)?;
         if reserve == 0 {
@@ -186,10 +187,15 @@ impl Config {
             )));
         }
         let dies = geometry.dies();
-        let pages =
-            dies * (usable_pages(geometry.pages_per_block(), blocks, reserve + frontiers) - balance_pages(geometry));
+        let of_block = geometry.pages_per_block() - self.padding(rules);
+        let usable = usable_pages(of_block, blocks, reserve + frontiers);
+        let pages = dies * usable.saturating_sub(balance_pages(geometry));
         let pages = pages.min(self.pool_pages_at_most(geometry, blocks)?);
-        Ok(pages - TrimNotes::most_pages_for(geometry, pages, self.durable_trim))
+        let notes = TrimNotes::most_pages_for(geometry, pages, self.durable_trim);
+        if pages <= notes && self.padding(rules) > 0 {
+            return Err(self.no_room_for_pairs(rules));
+        }
+        Ok(pages - notes)
     }
 
     /// Refuses more logical pages than a device holds.

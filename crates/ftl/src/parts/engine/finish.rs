@@ -79,6 +79,7 @@ impl Pages {
 
     /// Erases a block without valid pages; false if the erase failed and the block was retired.
     pub(super) fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<bool, FtlError> {
+        self.pad(nand)?;
         let erased = self.keeper.erase(nand, block)?;
         self.dies[die].rests.retain(|&(_, rest)| rest != block);
         self.relieve(block);
@@ -94,6 +95,7 @@ impl Pages {
     }
 
     pub(super) fn retire<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
+        self.pad(nand)?;
         self.keeper.retire(nand, block)?;
         self.set_bad(die, block);
         Ok(())

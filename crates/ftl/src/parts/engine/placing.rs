@@ -57,6 +57,11 @@ impl Placing {
         }
     }
 
+    /// The same on a chip with pairs: blank pages may follow copies in their block, so copies do not wait.
+    pub(super) fn with_pairs(self, has_pairs: bool) -> Self {
+        Self { lets_copies_wait: self.lets_copies_wait && !has_pairs, ..self }
+    }
+
     #[inline]
     pub(super) fn has_one_way(&self) -> bool {
         self.has_one_way

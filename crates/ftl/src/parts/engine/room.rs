@@ -180,7 +180,7 @@ impl Pages {
     /// Most valid pages with which a die still takes a host block.
     pub(super) fn most_valid(&self, die: usize) -> u32 {
         let kept = self.config.reserve_blocks + self.filled_blocks() * self.placing.blocks_of_unit() + self.shares[die];
-        let usable = usable_pages(self.data_pages, self.keeper.good_in(die as u32), kept);
+        let usable = usable_pages(self.data_pages - self.padding, self.keeper.good_in(die as u32), kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
 

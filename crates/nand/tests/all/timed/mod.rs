@@ -56,7 +56,13 @@ fn device(channels: u32, dies_per_channel: u32, planes_per_die: u32, timing: &Ti
         spare_bytes: SPARE_BYTES,
     };
     let geometry = Geometry::new(shape).unwrap();
-    let rules = Rules { program_order: ProgramOrder::Any, partial_programs: 255, endurance: 100, bits_per_cell: 4 };
+    let rules = Rules {
+        program_order: ProgramOrder::Any,
+        partial_programs: 255,
+        endurance: 100,
+        bits_per_cell: 4,
+        pair_distance: 0,
+    };
     let mut nand = Counting::new(geometry, rules);
     for plane in 0..geometry.planes() {
         for at in 0..2 * 8 {
