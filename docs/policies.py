@@ -18,8 +18,8 @@ PAGE = ROOT / "docs" / "policies.md"
 
 HEAD = """# Every policy, its file and its source
 
-`python docs/policies.py` writes this page from the head comments of the code. `nandlab list` shows the same
-names, and the site (`make docs`) has a reference page with every option.
+`python docs/policies.py` writes this page from the head comments of the code. `nandlab list KIND NAME` shows
+the options of an entry with a table of its own. The site (`make docs`) has a page with every option.
 """
 
 
@@ -41,7 +41,13 @@ class Kind(NamedTuple):
 KINDS = [
     Kind("Flash translation layers", "`[ftl.<name>]`", "crates/ftl/src", "ftls"),
     Kind("Victim policies", "`victim`", "crates/ftl/src/parts/victim", "", "Victim"),
-    Kind("Placement", "`placement` of `page` and `dftl`", "crates/ftl/src/parts/placement", "", "Placement"),
+    Kind(
+        "Placement",
+        "`placement` of `page`, and of `dftl` without `fdp`, `midas`, `oracle` and `pools`",
+        "crates/ftl/src/parts/placement",
+        "",
+        "Placement",
+    ),
     Kind("Wear levelling", "`wear` of `page` and `dftl`", "crates/ftl/src/parts/wear", "", "Wear"),
     Kind("Map caches", "`cache` of `dftl`", "crates/ftl/src/dftl/cmt"),
     Kind("Write buffers", "`[buffer.<name>]`", "crates/buffer/src", "buffers"),

@@ -118,7 +118,7 @@ def _table(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, dict[str, 
         ):
             # A name alone stands for the choice with its own defaults.
             (default,) = default
-        doc = " ".join(_description(spec, schema).split())
+        doc = _without_links(" ".join(_description(spec, schema).split()))
         found[name] = {
             "type": python_type(spec, schema),
             "default": default,
@@ -160,6 +160,11 @@ def _is_choice(spec: dict[str, Any]) -> bool:
     """Whether a schema is of a table with one entry, named by a choice."""
     names = list(spec.get("properties", {}))
     return spec.get("additionalProperties") is False and len(names) == 1 and names == spec.get("required")
+
+
+def _without_links(doc: str) -> str:
+    """`doc` with a name in place of each link of Rust's documentation."""
+    return re.sub(r"\[`(?:\w+::)*(\w+)`\]", r"`\1`", doc)
 
 
 def _said(doc: str, default: Any) -> re.Match[str] | None:  # noqa: ANN401 - JSON

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--base",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
-    help="The experiment's folder, where its paths start; looked for beside RESULT by default.",
+    help="Folder where the experiment's paths start; looked for beside RESULT and here by default.",
 )
 @optimum_option
 @policies_option

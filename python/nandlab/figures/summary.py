@@ -242,7 +242,9 @@ def note(results: Sequence[Record]) -> str:
     by_the_clock = any(_transactions_by_the_clock(result) is not None for result in results)
     said = {
         "Times are simulated.": simulated,
-        "WAF: flash programs / host writes.": simulated,
+        "WAF: bytes programmed / bytes written by the host.": simulated,
+        "WAF and writes are the workload's on bare flash, and FAT's over an FTL: compare erases and "
+        "the times of files instead.": _on_bare_flash(results) == {True, False},
         "Most P/E: cycles of the most worn block.": simulated,
         "By the clock: transactions in a real directory on this machine, not the same twice.": by_the_clock,
         "A real directory has no flash to count, and how long it took is not kept in a sweep.": not simulated
@@ -251,6 +253,13 @@ def note(results: Sequence[Record]) -> str:
         collectors.told(results): True,
     }
     return " ".join(sentence for sentence, applies in said.items() if sentence and applies)
+
+
+def _on_bare_flash(results: Sequence[Record]) -> set[bool]:
+    """Whether the results' file systems, if they have some, stand on bare flash."""
+    return {
+        "ftl" not in result.experiment for result in results if result.fs is not None and has_device(result)
+    }
 
 
 def columns(results: Sequence[Record]) -> list[Column[Record]]:

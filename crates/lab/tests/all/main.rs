@@ -22,6 +22,7 @@ mod lsm;
 mod map_caches;
 mod notices;
 mod oracle;
+mod pairs;
 mod path;
 mod precondition;
 mod reliability;

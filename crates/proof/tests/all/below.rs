@@ -31,6 +31,20 @@ pub fn erased(geometry: Geometry) -> Nand {
     PowerCut::new(Backed::ram(geometry, rules()))
 }
 
+/// Flash whose power goes at this operation, in the first form; [`in_every_form`] has the others.
+pub fn cut_at(nand: &mut Nand, operation: u64) {
+    nand.arm_and_keep(CutPlan { operation, form: Form::WITHOUT_WEAK[0] });
+}
+
+/// The flash after the cut of [`cut_at`], and after the same cut in each form that differs for this operation.
+pub fn in_every_form(mut lost: Nand) -> Vec<Nand> {
+    let hit = lost.cut_operation().expect("its power is gone");
+    let uncut = lost.take_uncut().expect("it was armed to be kept");
+    let others = Form::WITHOUT_WEAK[1..].iter().filter(|form| form.applies_to(hit));
+    let others: Vec<Nand> = others.map(|&form| uncut.cut(form, &mut lost)).collect();
+    [lost].into_iter().chain(others).collect()
+}
+
 /// The FTL on this flash, if it takes the device.
 pub fn mount(nand: Nand, geometry: &Geometry, ftl: &FtlConfig) -> Option<Disk<Nand>> {
     let pages = ftl.max_logical_pages(geometry, &rules()).ok().filter(|&pages| pages > 0)?;

@@ -4,7 +4,7 @@
 //! flush's state or, if the power went during a flush, possibly the new state, as a whole. Without, it holds one such
 //! state too, or is refused as not flushed.
 
-use crate::below::{erased, mount, rules, some_cuts, Map, Nand};
+use crate::below::{cut_at, erased, in_every_form, mount, rules, some_cuts, Map, Nand};
 use nandlab_block::{Error, Mirror};
 use nandlab_ftl::{page, FtlConfig};
 use nandlab_index::btree::FixedRecords;
@@ -12,7 +12,7 @@ use nandlab_index::pool::{self, Budget, WriteBack};
 use nandlab_index::{Config, IndexError, Records, Tree};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::Lean;
-use nandlab_nand::power_cut::{CutPlan, Form};
+use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Origin};
 use nandlab_proof::Disk;
@@ -113,19 +113,45 @@ impl Bench {
             if !self.play(&mut disk, &mut state, stream, 400) {
                 return None;
             }
-            let mut nand = disk.into_nand();
-            nand.restore();
-            disk = self.mount(nand, ftl)?;
+            disk = self.with_power(disk.into_nand(), ftl);
             found = Some(self.look(&mut disk, &mut state));
             if found == Some(Found::Unclean) {
                 return found;
             }
         }
+        self.go_on(disk, state, ftl);
+        found
+    }
+
+    /// Plays until the cut at `operation`, and compares after the cut in each form; `None` if the cut was not reached.
+    fn every_form(&self, ftl: &FtlConfig, operation: u64) -> Option<Vec<Found>> {
+        let mut disk = self.create(ftl)?;
+        let mut state = State::default();
+        cut_at(disk.nand_mut(), operation);
+        if !self.play(&mut disk, &mut state, 0, 400) {
+            return None;
+        }
+        let after = |nand| {
+            let (mut disk, mut state) = (self.with_power(nand, ftl), state.clone());
+            let found = self.look(&mut disk, &mut state);
+            if found != Found::Unclean {
+                self.go_on(disk, state, ftl);
+            }
+            found
+        };
+        Some(in_every_form(disk.into_nand()).into_iter().map(after).collect())
+    }
+
+    fn with_power(&self, mut nand: Nand, ftl: &FtlConfig) -> Disk<Nand> {
+        nand.restore();
+        self.mount(nand, ftl).expect("the FTL took the device before")
+    }
+
+    fn go_on(&self, mut disk: Disk<Nand>, mut state: State, ftl: &FtlConfig) {
         assert!(!self.play(&mut disk, &mut state, 99, 100), "power goes without a cut");
         // The last step out of 100 was a flush.
-        let mut disk = self.mount(disk.into_nand(), ftl)?;
+        let mut disk = self.with_power(disk.into_nand(), ftl);
         assert_eq!(self.look(&mut disk, &mut state), Found::Flushed);
-        found
     }
 }
 
@@ -170,13 +196,8 @@ fn exhaust(ftl: &FtlConfig, shadow: bool) -> [u64; 3] {
         if bench.create(ftl).is_none() {
             continue;
         }
-        'operations: for operation in 1.. {
-            for form in Form::WITHOUT_WEAK {
-                match bench.run(ftl, &[CutPlan { operation, form }]) {
-                    Some(found) => cases[found as usize] += 1,
-                    None => break 'operations,
-                }
-            }
+        for found in (1..).map_while(|operation| bench.every_form(ftl, operation)).flatten() {
+            cases[found as usize] += 1;
         }
     }
     cases

@@ -3,12 +3,12 @@
 //! The promise under test: after any cut the tree opens, and holds everything of the last acknowledged flush and, of the
 //! operations since, the first ones in their order.
 
-use crate::below::{erased, ftls_and_zns, mount, some_cuts, Map, Nand};
+use crate::below::{cut_at, erased, ftls_and_zns, in_every_form, mount, some_cuts, Map, Nand};
 use nandlab_block::{ByteCount, Error};
 use nandlab_ftl::FtlConfig;
 use nandlab_index::lsm::{Compaction, Options, TieredOptions, Tree};
 use nandlab_index::IndexError;
-use nandlab_nand::power_cut::{CutPlan, Form};
+use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::random::Random;
 use nandlab_nand::Geometry;
 use nandlab_proof::Disk;
@@ -122,16 +122,40 @@ impl Bench {
             if !self.play(&mut disk, &mut states, stream, steps) {
                 return None;
             }
-            let mut nand = disk.into_nand();
-            nand.restore();
-            disk = self.mount(nand, ftl)?;
+            disk = self.with_power(disk.into_nand(), ftl);
             found = Some(self.look(&mut disk, &mut states));
         }
+        self.go_on(disk, states, ftl);
+        found
+    }
+
+    /// Plays until the cut at `operation`, and compares after the cut in each form; `None` if the cut was not reached.
+    fn every_form(&self, ftl: &FtlConfig, operation: u64, steps: u64) -> Option<Vec<usize>> {
+        let mut disk = self.create(ftl)?;
+        let mut states = vec![Map::new()];
+        cut_at(disk.nand_mut(), operation);
+        if !self.play(&mut disk, &mut states, 0, steps) {
+            return None;
+        }
+        let after = |nand| {
+            let (mut disk, mut states) = (self.with_power(nand, ftl), states.clone());
+            let found = self.look(&mut disk, &mut states);
+            self.go_on(disk, states, ftl);
+            found
+        };
+        Some(in_every_form(disk.into_nand()).into_iter().map(after).collect())
+    }
+
+    fn with_power(&self, mut nand: Nand, ftl: &FtlConfig) -> Disk<Nand> {
+        nand.restore();
+        self.mount(nand, ftl).expect("the FTL took the device before")
+    }
+
+    fn go_on(&self, mut disk: Disk<Nand>, mut states: Vec<Map>, ftl: &FtlConfig) {
         assert!(!self.play(&mut disk, &mut states, 99, 75), "power goes without a cut");
         // The last step was a flush.
-        let mut disk = self.mount(disk.into_nand(), ftl)?;
+        let mut disk = self.with_power(disk.into_nand(), ftl);
         assert_eq!(self.look(&mut disk, &mut states), 0);
-        found
     }
 }
 
@@ -152,13 +176,9 @@ fn an_lsm_tree_holds_the_last_flush_after_a_cut_at_any_operation() {
             if bench.create(&ftl).is_none() {
                 continue;
             }
-            'operations: for operation in (1..).step_by(stride(&ftl) as usize) {
-                for form in Form::WITHOUT_WEAK {
-                    match bench.run(&ftl, &[CutPlan { operation, form }], 400) {
-                        Some(found) => (cases, later) = (cases + 1, later + u64::from(found > 0)),
-                        None => break 'operations,
-                    }
-                }
+            let operations = (1..).step_by(stride(&ftl) as usize);
+            for found in operations.map_while(|operation| bench.every_form(&ftl, operation, 400)).flatten() {
+                (cases, later) = (cases + 1, later + u64::from(found > 0));
             }
         }
         println!("{}: {cases} cuts, {later} left operations after the last flush", ftl.name());
