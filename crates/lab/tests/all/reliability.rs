@@ -119,6 +119,7 @@ fn blocks_are_rewritten_before_a_read_is_repeated() {
 fn bytes_come_back_from_cells_that_age() {
     let sets = [
         "device.model=bytes",
+        "workload.zipf.requests=15_000",
         "device.reliability.ecc_bits=8",
         "device.reliability.read_disturb=1e-4",
         "device.reliability.initial_pe_cycles=1000",

@@ -220,7 +220,8 @@ fn an_index_in_place_is_as_flushed_or_refused_after_a_cut() {
     let config = FtlConfig::all().into_iter().find(|config| config.name() == "page").unwrap();
     let [flushed, flushing, unclean] = exhaust(&config, false);
     println!("{flushed} cuts left the last flush, {flushing} the one under way, {unclean} neither");
-    assert!(flushed > 100 && flushing > 10 && unclean > 1_000);
+    // Each operation is cut in the forms that differ for it.
+    assert!(flushed > 50 && flushing > 10 && unclean > 1_000);
 }
 
 /// Random cases with two or three cuts; returns how many reached their last cut.
