@@ -40,7 +40,13 @@ class Kind(NamedTuple):
 
 KINDS = [
     Kind("Flash translation layers", "`[ftl.<name>]`", "crates/ftl/src", "ftls"),
-    Kind("Victim policies", "`victim`", "crates/ftl/src/parts/victim", "", "Victim"),
+    Kind(
+        "Victim policies",
+        "`victim` of `page`, `dftl` and others that collect pages",
+        "crates/ftl/src/parts/victim",
+        "",
+        "Victim",
+    ),
     Kind(
         "Placement",
         "`placement` of `page`, and of `dftl` without `fdp`, `midas`, `oracle` and `pools`",
@@ -53,7 +59,11 @@ KINDS = [
     Kind("Write buffers", "`[buffer.<name>]`", "crates/buffer/src", "buffers"),
     Kind("File systems", "`[fs.<name>]`", "crates/fs/src", "file_systems"),
     Kind("Indexes", "`[index.<name>]`", "crates/index/src", "indexes"),
-    Kind("Replacement in the buffer pool of an index", "`pool`", "crates/index/src/pool"),
+    Kind(
+        "Replacement in the buffer pool of an index",
+        "`policy` of the pool (`two_q` is written `2q`)",
+        "crates/index/src/pool",
+    ),
     Kind("Workloads of sectors, keys and files", "`[workload.<name>]`", "crates/workload/src", "workloads"),
     Kind("Trace formats", "`workload.trace.format`", "crates/workload/src/trace", "traces"),
 ]
