@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +15,17 @@ from nandlab.cli.options import (
     RegularFile,
     experiment_argument,
     folder_for_files,
+    jobs_option,
     json_option,
-    override,
     refuse_overwriting,
     report_option,
     sets_option,
     values_by_key,
     writable,
 )
-from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.output import as_command, print_json, print_table, say, say_path
 from nandlab.cli.probe import Outputs, is_asked, probe_options, show_probe, write_jobs
+from nandlab.running.varied import override
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,9 +83,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     show_default=True,
     help="Seed of the search.",
 )
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
-)
+@jobs_option
 @click.option(
     "--budget",
     metavar="N",
@@ -228,7 +225,7 @@ def _end(found: Calibration, output: str, drawn: Drawn, as_json: bool) -> int:
     if drawn.report is not None:
         from nandlab.calibrate.page import write_calibration
 
-        write_calibration(found, drawn.report, output, shlex.join(["nandlab", *sys.argv[1:]]))
+        write_calibration(found, drawn.report, output, as_command())
         say_path(drawn.report, as_json)
     if found.stopped:
         say(f"stopped: {output} has the best numbers until then; rows that were held out may have no result")

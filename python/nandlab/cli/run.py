@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +14,15 @@ from nandlab.cli.background import load_what_draws, unfinished
 from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
+    change_options,
     experiment_argument,
     json_option,
-    override,
-    policies_option,
     read,
     refuse_overwriting,
     report_option,
-    sets_option,
-    state_option,
     writable,
 )
-from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
+from nandlab.cli.output import as_command, echo_wrapped, print_json, print_table, say, say_path
 from nandlab.cli.plots import plots_of, plots_options
 
 if TYPE_CHECKING:
@@ -73,9 +68,7 @@ def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None)
 @example("nandlab run experiment.toml --report report.html")
 @click.command("run")
 @experiment_argument()
-@sets_option
-@policies_option
-@state_option
+@change_options
 @report_option
 @plots_options
 @click.option(
@@ -130,7 +123,7 @@ def command(  # noqa: PLR0913 - one for each option
     from nandlab.writing.parquet import csv_beside
 
     plots = plots_of(drawn)
-    experiment = read(file, [override(pair, file) for pair in (*sets, *sample)])
+    experiment = read(file, [*sets, *sample])
     drawn_to = _drawn_to(timeline, timeline_window)
     outputs = {
         "--report": report,
@@ -169,7 +162,7 @@ def command(  # noqa: PLR0913 - one for each option
     result = outcome.result
     _print(result, as_json)
     if report is not None:
-        result.report(report, command=shlex.join(["nandlab", *sys.argv[1:]]))
+        result.report(report, command=as_command())
         say_path(report, as_json)
     if plots is not None:
         plots.write(result.pictures(), experiment.inputs())
