@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 from nandlab._native import ConfigError, NandlabError
 from nandlab.sweeping.signals import afterwards
-from nandlab.sweeping.work import as_json
+from nandlab.sweeping.work import Done, as_json
 from nandlab.writing.new_file import check_writable, target_of, write_whole
 
 JOURNAL = ".journal"
@@ -159,6 +159,24 @@ class Store:
         except OSError as error:
             raise OSError(f"{error}; every point is kept in {self.journal}") from None
         self._end = 0
+
+
+@contextlib.contextmanager
+def kept(
+    output: str | os.PathLike[str] | None,
+    keys: Collection[str] | None,
+    fresh: bool,
+    done: dict[str, Done],
+    mark: str = "",
+) -> Iterator[Store | None]:
+    """The store of an output, its points added to `done`; None without an output. Raises as `Store`."""
+    if output is None:
+        yield None
+        return
+    require_polars()
+    with Store(output, keys, fresh, mark) as store:
+        done.update((key, Done(0, record)) for key, record in store.found.items())
+        yield store
 
 
 def _lock(file: BinaryIO, output: str | os.PathLike[str]) -> None:
