@@ -13,19 +13,20 @@ import click
 
 from nandlab.cli import DONE, FAILED, WRONG_INPUT, status_of
 from nandlab.cli.example import example
-from nandlab.cli.optimum import HEADS, Above, compared, optimum_option, sentences
+from nandlab.cli.optimum import HEADS, Above, optimum_option, sentences
 from nandlab.cli.options import EXPERIMENT, read
 from nandlab.cli.output import as_command, echo_wrapped, print_table, say, say_path
 from nandlab.cli.plots import plots_of, plots_options
-from nandlab.cli.points import Given, say_twins, shared_options, state_of, vary_option
+from nandlab.cli.points import Given, kept_options, say_kept, say_twins, shared_options, state_of, vary_option
 from nandlab.running.varied import as_typed, in_the_chosen, override, titles_of, varied_by
 from nandlab.writing.new_file import readable
 
 if TYPE_CHECKING:
     from nandlab.cli.plots import Plots
+    from nandlab.cli.progress import Waiting
+    from nandlab.comparing import Ran
     from nandlab.experiment import Experiment
-    from nandlab.experiment.result import Result
-    from nandlab.running.batch import Outcome, State
+    from nandlab.running.batch import State
     from nandlab.running.varied import Pair
 
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     default=1,
     help="Run each design with N seeds, and print means with 95 % intervals.",
 )
+@kept_options("run", "runs", "after an interruption")
 @optimum_option
 @shared_options()
 def command(
@@ -55,7 +57,7 @@ def command(
     """Run designs side by side, and compare their costs.
 
     A design is a FILE with one combination of the --vary values. Ctrl-C stops the runs. The command then
-    prints the finished part, marked partial, with exit status 1.
+    prints the finished part, marked partial, with exit status 1; --output keeps whole runs.
     """
     drawn = plots_of({"plots": plots, "plot_format": plot_format, "plot_theme": plot_theme})
     return compare(files, vary, Given(**shared), drawn, seeds)
@@ -70,7 +72,7 @@ def compare(
 ) -> int:
     """Runs every file with every combination of values, and prints the figures; returns the exit status."""
     from nandlab.cli.progress import Waiting
-    from nandlab.running.batch import run_all
+    from nandlab.comparing import Plan, carry_out
 
     given.refuse_twice(vary)
     chosen = _designs(files, vary, given.sets)
@@ -78,27 +80,21 @@ def compare(
     say_twins(zip(experiments, (design.name for design in chosen), strict=True))
     inputs = [path for each in experiments for path in each.inputs()]
     given.refuse_overwriting(inputs)
-    each_seed = _with_seeds(experiments, seeds)
+    labels = [design.labels for design in chosen]
+    planned = Plan(labels, experiments, seeds, given.jobs, given.optimum, given.output, given.fresh)
     with Waiting() as waiting:
-        all_outcomes, stopped = run_all(each_seed, given.jobs, lambda state: _show(waiting, state))
-    outcomes = [_of_all_seeds(all_outcomes[at : at + seeds]) for at in range(0, len(all_outcomes), seeds)]
-    repeats = [
-        [outcome.result for outcome in all_outcomes[at + 1 : at + seeds] if outcome.result is not None]
-        for at in range(0, len(all_outcomes), seeds)
-    ]
-    above = [Above([])] * len(chosen)
-    if given.optimum and not stopped:
-        above, stopped = _above(each_seed, all_outcomes, seeds, given.jobs)
-    given.show(
-        lambda: {"runs": list(map(_document, chosen, outcomes, repeats, above))},
-        lambda: _print(chosen, outcomes, repeats, above),
-    )
-    for design, outcome in zip(chosen, outcomes, strict=True):
-        if outcome.result is None or outcome.error is not None:
-            say(f"error: {design.name}: {_why(outcome)}")
+        ran, reused, stopped = carry_out(planned, partial(_show, waiting))
+    given.show(lambda: {"runs": list(map(_document, chosen, ran))}, lambda: _print(chosen, ran))
+    if given.output is not None and not stopped:
+        click.echo(f"\nruns: {given.output}", err=given.as_json)
+    for design, each in zip(chosen, ran, strict=True):
+        if each.result is None or each.error is not None:
+            say(f"error: {design.name}: {_why(each)}")
     if given.report is not None or plots is not None:
-        _draw(chosen, outcomes, repeats, given, plots, inputs)
-    return _status(outcomes, stopped)
+        _draw(chosen, ran, given, plots, inputs)
+    whole = sum(one.result is not None and not one.result.partial for each in ran for one in each.outcomes)
+    say_kept(whole, len(ran) * seeds, "runs", reused, stopped, given.output)
+    return _status(ran, stopped)
 
 
 @dataclass(frozen=True)
@@ -166,40 +162,17 @@ def _distinct_stems(files: Sequence[str]) -> list[str]:
     return stems if len(set(stems)) == len(stems) else [readable(file) for file in files]
 
 
-def _with_seeds(experiments: Sequence[Experiment], seeds: int) -> list[Experiment]:
-    """Each experiment with its own seed and the following ones."""
-    if seeds == 1:
-        return list(experiments)
-    first = [each.resolve()["seed"] for each in experiments]
-    return [
-        each if at == 0 else each.replace(seed=(seed + at) % 2**63)
-        for each, seed in zip(experiments, first, strict=True)
-        for at in range(seeds)
-    ]
-
-
-def _of_all_seeds(outcomes: Sequence[Outcome]) -> Outcome:
-    """A design's outcome: its first seed's result, with the first error from any seed."""
-    from nandlab.running.batch import Outcome
-
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-    return Outcome(result=outcomes[0].result, error=errors[0] if errors else None)
-
-
-def _draw(  # noqa: PLR0913 - what is drawn, and where it goes
+def _draw(
     chosen: Sequence[Design],
-    outcomes: Sequence[Outcome],
-    repeats: Sequence[Sequence[Result]],
+    ran: Sequence[Ran],
     given: Given,
     plots: Plots | None,
     inputs: list[Path],
 ) -> None:
     report = given.report
-    pairs = [
-        (design.labels, outcome.result or _why(outcome))
-        for design, outcome in zip(chosen, outcomes, strict=True)
-    ]
-    if all(outcome.result is None for outcome in outcomes):
+    pairs = [(design.labels, each.result or _why(each)) for design, each in zip(chosen, ran, strict=True)]
+    repeats = [each.repeats for each in ran]
+    if all(each.result is None for each in ran):
         where = report or (plots.folder if plots is not None else "")
         what = "report was" if report is not None else "pictures were"
         say(f"no {what} written: there is no result to put into {where}")
@@ -229,51 +202,45 @@ def _resolved(chosen: Sequence[Design], varied: Sequence[str]) -> list[Experimen
     return experiments
 
 
-def _show(waiting, state: State) -> None:  # noqa: ANN001 - a Waiting, imported late
-    waiting.update("experiments", state.share(), f"{state.finished} of {state.total} done")
+def _show(waiting: Waiting, phase: str, state: State) -> None:
+    what = " placements" if phase == "optimum" else ""
+    waiting.update(phase, state.share(), f"{state.finished} of {state.total}{what} done")
 
 
-def _above(
-    experiments: Sequence[Experiment], outcomes: Sequence[Outcome], seeds: int, jobs: int | None
-) -> tuple[list[Above], bool]:
-    """How far each design is above its optimum, over all its seeds; and whether Ctrl-C stopped it."""
-    runs = [(experiment, outcome.result) for experiment, outcome in zip(experiments, outcomes, strict=True)]
-    found, stopped = compared(runs, jobs)
-    return [Above(found[at : at + seeds]) for at in range(0, len(found), seeds)], stopped
+def _above(ran: Ran) -> Above:
+    """How far a design is above its optimum, over all its seeds."""
+    wafs = [None if one.result is None else one.result.waf for one in ran.outcomes]
+    return Above(list(zip(wafs, ran.optima, strict=False)))
 
 
-def _document(design: Design, outcome: Outcome, repeats: Sequence[Result], above: Above) -> dict[str, Any]:
+def _document(design: Design, ran: Ran) -> dict[str, Any]:
     return {
         "name": design.name,
         "file": design.file,
         "labels": design.labels,
         "set": [override(pair, design.file) for pair in design.sets],
-        "result": None if outcome.result is None else outcome.result.to_dict(),
-        "repeats": [result.to_dict() for result in repeats],
-        "error": None if outcome.error is None else str(outcome.error),
-        **above.document(),
+        "result": None if ran.result is None else ran.result.to_dict(),
+        "repeats": [result.to_dict() for result in ran.repeats],
+        "error": None if ran.error is None else str(ran.error),
+        **_above(ran).document(),
     }
 
 
-def _print(
-    chosen: Sequence[Design],
-    outcomes: Sequence[Outcome],
-    repeats: Sequence[Sequence[Result]],
-    above: Sequence[Above],
-) -> None:
+def _print(chosen: Sequence[Design], ran: Sequence[Ran]) -> None:
     from nandlab.figures import summary
     from nandlab.figures.best import Figure
 
-    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    results = [each.result for each in ran if each.result is not None]
     columns = summary.columns(results)
     labels = list(chosen[0].labels)
-    states = [state_of(outcome.result, outcome.error) for outcome in outcomes]
+    states = [state_of(each.result, each.error) for each in ran]
+    above = [_above(each) for each in ran]
     rows = []
     is_compared = any(each.runs for each in above)
-    for design, outcome, again, each, state in zip(chosen, outcomes, repeats, above, states, strict=True):
+    for design, one, each, state in zip(chosen, ran, above, states, strict=True):
         row = [design.labels[title] for title in labels]
-        if outcome.result is not None:
-            row += [Figure.of(column, [outcome.result, *again]).text for column in columns]
+        if one.result is not None:
+            row += [Figure.of(column, [one.result, *one.repeats]).text for column in columns]
         row += [""] * (len(labels) + len(columns) - len(row))
         rows.append(row + each.cells() * is_compared + [state] * any(states))
     # Short lines, so that the table fits an 80-column terminal.
@@ -285,19 +252,17 @@ def _print(
         echo_wrapped(f"\n{summary.note(results)}")
     for sentence in sentences({design.name: each for design, each in zip(chosen, above, strict=True)}):
         echo_wrapped(f"\n{sentence}")
-    if any(repeats):
-        click.echo(
-            f"Means over {1 + max(map(len, repeats))} seeds, ± half the 95 % interval where they differ."
-        )
+    if repeats := max(len(each.repeats) for each in ran):
+        click.echo(f"Means over {1 + repeats} seeds, ± half the 95 % interval where they differ.")
 
 
-def _why(outcome: Outcome) -> str:
+def _why(ran: Ran) -> str:
     """Why there is no result, or none to the end."""
-    return as_typed(str(outcome.error or "stopped before there was a result"))
+    return as_typed(str(ran.error or "stopped before there was a result"))
 
 
-def _status(outcomes: Sequence[Outcome], stopped: bool) -> int:
+def _status(ran: Sequence[Ran], stopped: bool) -> int:
     if stopped:
         return FAILED
-    statuses = {status_of(outcome.error) for outcome in outcomes if outcome.error is not None}
+    statuses = {status_of(each.error) for each in ran if each.error is not None}
     return FAILED if FAILED in statuses else WRONG_INPUT if statuses else DONE

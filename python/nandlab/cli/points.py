@@ -80,7 +80,7 @@ def shared_options(at_once: str = "") -> Callable[..., Any]:
 
 
 def kept_options(point: str, points: str, goes_on: str) -> Callable[..., Any]:
-    """The options `--output`, `--fresh` and `--executor`.
+    """The options `--output` and `--fresh`.
 
     Args:
         point: What the command calls one of its points.
@@ -96,15 +96,17 @@ def kept_options(point: str, points: str, goes_on: str) -> Callable[..., Any]:
             help=f"Keep every {point} as it ends, to go on {goes_on}.",
         ),
         click.option("--fresh", is_flag=True, help=f"Begin anew where --output holds {points}."),
-        click.option(
-            "--executor",
-            metavar="KIND",
-            default="threads",
-            show_default=True,
-            callback=_executor,
-            help="threads, processes, dask (on this machine) or dask=ADDRESS.",
-        ),
     )
+
+
+executor_option = click.option(
+    "--executor",
+    metavar="KIND",
+    default="threads",
+    show_default=True,
+    callback=_executor,
+    help="threads, processes, dask (on this machine) or dask=ADDRESS.",
+)
 
 
 def folder_option(name: str, text: str) -> Callable[..., Any]:
@@ -215,11 +217,19 @@ def point_document(found: Sweep | Search, point: Point, on_front: bool | None) -
 
 def say_end(found: Sweep | Search, points: str, total: int, output: str | None) -> None:
     """Reports points from an earlier run, and after Ctrl-C what is kept of `total` points."""
-    if found.reused:
-        say(f"{found.reused} of {len(found.points)} {points} were finished before, and did not run again")
-    if not found.stopped:
-        return
     done = sum(point.record is not None for point in found.points)
+    total = total if found.stopped else len(found.points)
+    say_kept(done, total, points, found.reused, found.stopped, output)
+
+
+def say_kept(  # noqa: PLR0913 - what there is to tell
+    done: int, total: int, points: str, reused: int, stopped: bool, output: str | None
+) -> None:
+    """Reports what an earlier run had finished, and after Ctrl-C what this one keeps."""
+    if reused:
+        say(f"{reused} of {total} {points} were finished before, and did not run again")
+    if not stopped:
+        return
     if not done:
         say(f"stopped before the first of {total} {points} was done: nothing is kept")
         return

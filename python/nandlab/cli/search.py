@@ -14,6 +14,7 @@ from nandlab.cli.output import echo_wrapped, print_table, say
 from nandlab.cli.points import (
     Given,
     carried_out,
+    executor_option,
     folder_option,
     goal_documents,
     goal_option,
@@ -66,6 +67,7 @@ MOST = 20
     show_default=True,
     help="Seed of the search.",
 )
+@executor_option
 @kept_options("try", "tries", "after an interruption, or with a larger --budget")
 @folder_option("--best", "Write the best experiments into DIR.")
 @shared_options(", at most 4")

@@ -16,6 +16,7 @@ from nandlab.cli.output import echo_wrapped, print_table, say
 from nandlab.cli.points import (
     Given,
     carried_out,
+    executor_option,
     folder_option,
     goal_documents,
     goal_option,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @experiment_argument()
 @vary_option(required=True)
 @goal_option
+@executor_option
 @kept_options("point", "points", "after an interruption")
 @optimum_option
 @folder_option("--plots", "Draw pictures (SVG and PNG) into DIR.")
