@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from nandlab.optimum import Optimum
     from nandlab.sweeping.store import Store
+    from nandlab.sweeping.work import Done
 
 TITLE = "design"
 """What the runs differ in, as a report calls it."""
@@ -95,21 +96,21 @@ def carry_out(planned: Plan, progress: Callable[[str, State], object]) -> tuple[
     from nandlab.sweeping.store import kept
 
     experiments = planned.repeated()
-    keys = [each.fingerprint() for each in experiments] if planned.output is not None else []
-    done: dict[str, Any] = {}
+    keys = [each.fingerprint() if planned.output is not None else "" for each in experiments]
+    done: dict[str, Done] = {}
     with kept(planned.output, set(keys), planned.fresh, done) as store:
-        outcomes = [_before(store, at, keys, each) for at, each in enumerate(experiments)]
+        outcomes = [_before(done.get(key), each) for key, each in zip(keys, experiments, strict=True)]
         left = [at for at, outcome in enumerate(outcomes) if outcome is None]
         ran, stopped = run_all(
             [experiments[at] for at in left],
             planned.jobs,
             partial(progress, "experiments"),
-            ended=lambda at, outcome: _keep(store, keys, left[at], outcome),
+            ended=lambda at, outcome: _keep(store, keys[left[at]], outcome),
         )
         for at, outcome in zip(left, ran, strict=True):
             outcomes[at] = outcome
             # Of those that Ctrl-C met.
-            _keep(store, keys, at, outcome)
+            _keep(store, keys[at], outcome)
         known = [outcome or Outcome() for outcome in outcomes]
         optima: list[Optimum | str] = []
         if planned.optimum and not stopped:
@@ -123,22 +124,22 @@ def carry_out(planned: Plan, progress: Callable[[str, State], object]) -> tuple[
     return [Ran(known[part], optima[part]) for part in parts], len(known) - len(left), stopped
 
 
-def _before(store: Store | None, at: int, keys: Sequence[str], experiment: Experiment) -> Outcome | None:
+def _before(done: Done | None, experiment: Experiment) -> Outcome | None:
     """A finished run's outcome."""
-    if store is None or keys[at] not in store.found:
+    if done is None or done.record is None:
         return None
     folder = os.path.abspath(experiment.folder)  # noqa: PTH100 - `..` stays what it is
-    result = Result(store.found[keys[at]], folder)
+    result = Result(done.record, folder)
     return Outcome(result, None if result.stopped is None else DeviceFull(result.stopped.message))
 
 
-def _keep(store: Store | None, keys: Sequence[str], at: int, outcome: Outcome) -> None:
+def _keep(store: Store | None, key: str, outcome: Outcome) -> None:
     """Keeps a run that went to its end, or to that of its device; one that Ctrl-C stopped has no error."""
     result = outcome.result
     if store is None or result is None or (result.partial and outcome.error is None):
         return
-    if keys[at] not in store.found:
-        store.add(keys[at], result.without_speed())
+    if key not in store.found:
+        store.add(key, result.without_speed())
 
 
 def _parquet(

@@ -14,14 +14,14 @@ from nandlab.cli.options import (
     Pair,
     RegularFile,
     experiment_argument,
-    folder_for_files,
+    folder_for_pictures,
     jobs_option,
     json_option,
     refuse_overwriting,
     report_option,
     sets_option,
     values_by_key,
-    writable,
+    written,
 )
 from nandlab.cli.output import as_command, print_json, print_table, say, say_path
 from nandlab.cli.probe import Outputs, is_asked, probe_options, show_probe, write_jobs
@@ -33,23 +33,6 @@ if TYPE_CHECKING:
     from nandlab.calibrate import Calibration, Line, Plan
 
 FILE = RegularFile(allow_dash=True)
-
-
-def _output(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is None:
-        return None
-    if not path.endswith(".toml"):
-        raise click.BadParameter(f"{path}: a profile is a .toml file")
-    writable(path)
-    return path
-
-
-def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -> str | None:
-    if folder is not None:
-        from nandlab.report.theme import require_vl_convert
-
-        require_vl_convert()
-    return folder_for_files(ctx, parameter, folder)
 
 
 @example("nandlab calibrate drive.toml --fio measured.json --free device.timing.read_us=20..90")
@@ -74,7 +57,9 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     multiple=True,
     help="Rows to predict, not to fit: a name with * and ?, or a share such as 25%.",
 )
-@click.option("--output", metavar="PROFILE.toml", callback=_output, help="Write the profile.")
+@click.option(
+    "--output", metavar="PROFILE.toml", callback=written("a profile", ".toml"), help="Write the profile."
+)
 @click.option(
     "--seed",
     metavar="N",
@@ -105,7 +90,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     "--plots",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    callback=_plots,
+    callback=folder_for_pictures,
     help="Draw measured and simulated curves.",
 )
 @report_option

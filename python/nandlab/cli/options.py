@@ -95,6 +95,34 @@ def values_by_key(form: str) -> Callable[..., dict[str, str]]:
     return read_all
 
 
+def written(what: str, *endings: str, also: tuple[str, ...] = ()) -> Callable[..., str | None]:
+    """A callback for a file to write: `what` it is, with one of the endings, or an older one."""
+
+    def check(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+        if path is not None:
+            writable(path)
+            if endings and not path.endswith(endings + also):
+                *others, last = endings
+                listed = f"{', '.join(others)} or {last}" if others else last
+                raise click.BadParameter(f"{path}: {what} is a {listed} file")
+            if path.endswith(".parquet"):
+                from nandlab.writing.parquet import require_polars
+
+                require_polars()
+        return path
+
+    return check
+
+
+def folder_for_pictures(ctx: click.Context, parameter: click.Parameter, folder: str | None) -> str | None:
+    """As `folder_for_files`, and refuses one without the packages that draw."""
+    if folder is not None:
+        from nandlab.report.theme import require_vl_convert
+
+        require_vl_convert()
+    return folder_for_files(ctx, parameter, folder)
+
+
 def folder_for_files(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
     """Refuses a folder into which nothing can be written, before any work is done."""
     if folder is not None:

@@ -20,7 +20,7 @@ from nandlab.cli.options import (
     report_option,
     together,
     values_by_key,
-    writable,
+    written,
 )
 from nandlab.cli.output import as_command, print_json, say, say_path
 
@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from nandlab.sweeping import Point, Progress, Sweep
 
 T = TypeVar("T")
-
-
-def _points_file(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        if not path.endswith(".parquet"):
-            raise click.BadParameter(f"{path}: the points of a sweep are a .parquet file")
-        writable(path)
-        from nandlab.sweeping.store import require_polars
-
-        require_polars()
-    return path
 
 
 def _executor(_ctx: click.Context, _parameter: click.Parameter, name: str) -> str:
@@ -92,7 +81,7 @@ def kept_options(point: str, points: str, goes_on: str) -> Callable[..., Any]:
         click.option(
             "--output",
             metavar="FILE.parquet",
-            callback=_points_file,
+            callback=written("a file of points", ".parquet"),
             help=f"Keep every {point} as it ends, to go on {goes_on}.",
         ),
         click.option("--fresh", is_flag=True, help=f"Begin anew where --output holds {points}."),

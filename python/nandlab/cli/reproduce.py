@@ -13,20 +13,12 @@ from nandlab._native import NandlabError
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.example import example
 from nandlab.cli.open_values import Searches, refuse_with_search, search_options
-from nandlab.cli.options import jobs_option, json_option, refuse_overwriting, report_option, writable
+from nandlab.cli.options import jobs_option, json_option, refuse_overwriting, report_option, written
 from nandlab.cli.output import as_command, print_json, print_table, say, say_path
 
 if TYPE_CHECKING:
     from nandlab.reproduce import Judged, Paper, Reproduction
     from nandlab.running.batch import State
-
-
-def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        if not path.endswith(".zip"):
-            raise click.BadParameter(f"{path}: a bundle is a .zip file")
-        writable(path)
-    return path
 
 
 @example("nandlab reproduce btree --report btree.html")
@@ -43,7 +35,7 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 @click.option(
     "--bundle",
     metavar="FILE.zip",
-    callback=_bundle,
+    callback=written("a bundle", ".zip"),
     help="Keep the paper's file, experiments, records, figures and report together.",
 )
 @click.option(

@@ -20,39 +20,13 @@ from nandlab.cli.options import (
     read,
     refuse_overwriting,
     report_option,
-    writable,
+    written,
 )
 from nandlab.cli.output import as_command, echo_wrapped, print_json, print_table, say, say_path
 from nandlab.cli.plots import plots_of, plots_options
 
 if TYPE_CHECKING:
     from nandlab.experiment import Experiment
-
-
-def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        writable(path)
-        if not path.endswith((".csv", ".csv.gz", ".parquet")):
-            raise click.BadParameter(f"{path}: an operation log is a .csv, .csv.gz or .parquet file")
-        if path.endswith(".parquet"):
-            from nandlab.writing.parquet import require_polars
-
-            require_polars()
-    return path
-
-
-def _state(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        writable(path)
-    return path
-
-
-def _timeline(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        writable(path)
-        if not path.endswith((".perfetto", ".pftrace", ".perfetto-trace")):
-            raise click.BadParameter(f"{path}: a timeline is a .perfetto or .pftrace file")
-    return path
 
 
 def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> list[Pair]:
@@ -74,19 +48,19 @@ def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None)
 @click.option(
     "--op-log",
     metavar="FILE",
-    callback=_op_log,
+    callback=written("an operation log", ".csv", ".csv.gz", ".parquet"),
     help="Log flash operations: .csv, .csv.gz, .parquet.",
 )
 @click.option(
     "--save-state",
     metavar="FILE",
-    callback=_state,
+    callback=written("a state"),
     help="Save the device after its preconditioning.",
 )
 @click.option(
     "--timeline",
     metavar="FILE",
-    callback=_timeline,
+    callback=written("a timeline", ".perfetto", ".pftrace", also=(".perfetto-trace",)),
     help="Write a timeline (.perfetto) for ui.perfetto.dev.",
 )
 @click.option(

@@ -25,8 +25,9 @@ from nandlab.sweeping import Point, Progress, Running, Sweep, point_of
 from nandlab.sweeping.axes import Value
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
-from nandlab.sweeping.store import Store, kept, require_polars
+from nandlab.sweeping.store import Store, kept
 from nandlab.sweeping.work import Done
+from nandlab.writing.parquet import require_polars
 from nandlab.writing.sizes import bytes_of
 
 if TYPE_CHECKING:

@@ -23,8 +23,9 @@ from nandlab.running.varied import in_the_chosen, override, varied_by
 from nandlab.sweeping.axes import Axis, Value, axes_of
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
-from nandlab.sweeping.store import Store, kept, require_polars
+from nandlab.sweeping.store import Store, kept
 from nandlab.sweeping.work import Done, Sent, Task, refuse_unpicklable, run_task
+from nandlab.writing.parquet import require_polars
 
 if TYPE_CHECKING:
     import pandas
