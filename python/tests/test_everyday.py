@@ -146,6 +146,9 @@ def test_an_error_of_a_value_that_was_varied_names_what_gave_it(nandlab_command,
         assert told.status == 2
         assert "--vary device.capacit=1: " in told.err
         assert "--set" not in told.err
+    for command, option in (("compare", "--vary"), ("sweep", "--vary"), ("search", "--free")):
+        told = nandlab_command(command, str(small), option, "ftl.victim=greedy,gredy")
+        assert (told.status, f"{option} ftl.page.victim=gredy: " in told.err) == (2, True), told.err
     experiment = nandlab.Experiment.from_toml(small)
     with pytest.raises(nandlab.ConfigError, match="^vary: ftl.page.victim=gredy: .*did you mean `greedy`"):
         nandlab.sweep(experiment, {"ftl.page.victim": ["greedy", "gredy"]})

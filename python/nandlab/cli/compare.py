@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -76,7 +77,7 @@ def compare(
 
     given.refuse_twice(vary)
     chosen = _designs(files, vary, given.sets)
-    experiments = _resolved(chosen, list(vary))
+    experiments = _resolved(chosen, vary)
     say_twins(zip(experiments, (design.name for design in chosen), strict=True))
     inputs = [path for each in experiments for path in each.inputs()]
     given.refuse_overwriting(inputs)
@@ -188,7 +189,7 @@ def _draw(
         plots.write(pictures(Runs(pairs, repeats)), inputs)
 
 
-def _resolved(chosen: Sequence[Design], varied: Sequence[str]) -> list[Experiment]:
+def _resolved(chosen: Sequence[Design], vary: Mapping[str, Any]) -> list[Experiment]:
     """The experiments, each checked before the first one runs; errors name varied keys as such."""
     from nandlab._native import ConfigError
 
@@ -197,7 +198,11 @@ def _resolved(chosen: Sequence[Design], varied: Sequence[str]) -> list[Experimen
         try:
             experiment.resolve()
         except ConfigError as error:
-            said = varied_by(str(error), varied, "--vary")
+            # A key of whichever FTL or buffer is there has got its name by now.
+            keys = [
+                key for key, _ in design.sets if key in vary or re.sub(r"\.\w+", "", key, count=1) in vary
+            ]
+            said = varied_by(str(error), keys, "--vary")
             raise ConfigError(f"{design.name}: {said}" if len(chosen) > 1 else said) from None
     return experiments
 
