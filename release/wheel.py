@@ -26,7 +26,12 @@ MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def build(target: str | None, out: Path) -> None:
-    """Builds a wheel with the hash of its sources inside."""
+    """Builds a wheel with the hash of its sources inside.
+
+    Raises:
+        SystemExit: The sources changed meanwhile.
+
+    """
     is_linux = "linux" in target if target else sys.platform == "linux"
     if target is None and is_linux:
         target = f"{platform.machine()}-unknown-linux-gnu"
@@ -36,11 +41,15 @@ def build(target: str | None, out: Path) -> None:
     # maturin looks for zig through the Python on the PATH.
     env = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     mark = ROOT / MARK
+    built_from = source_hash()
     try:
-        mark.write_text(source_hash() + "\n", encoding="ascii")
+        mark.write_text(built_from + "\n", encoding="ascii")
         subprocess.run(words, cwd=ROOT, env=env, check=True)
     finally:
         mark.unlink(missing_ok=True)
+    if source_hash() != built_from:
+        # `find` would find no wheel, and whoever asks for its path would blame an empty one.
+        raise SystemExit("the sources changed while the wheel was built: build it again")
 
 
 def hash_inside(wheel: Path) -> str | None:

@@ -161,7 +161,7 @@ def test_wrong_usage_gives_a_sentence(nandlab_command, arguments, says):
 
 def test_compare_runs_every_combination(nandlab_command, small):
     ended = nandlab_command(
-        "compare", small, "--json", "--vary", "seed=1,2", "--vary", "device.over_provisioning=0.25,0.5"
+        "compare", small, "--json", "--vary", "seed=1,2", "--vary", "device.over_provisioning=0.25..0.5:2"
     )
     assert ended.status == 0
     runs = ended.document["runs"]

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import polars
 import pytest
 
 import nandlab
@@ -87,12 +88,19 @@ def test_several_experiments_from_python(tmp_path):
         workload=nandlab.workload.uniform(requests=3_000), ftl=nandlab.ftl.page(), device=SIZED
     )
     designs = {"page": base, "block": base.replace(ftl=nandlab.ftl.block()), "copy": base}
-    found = nandlab.compare(designs)
+    output = tmp_path / "runs.parquet"
+    found = nandlab.compare(designs, seeds=2, output=output)
     assert (list(found.results), found.errors, found.stopped) == (list(designs), {}, False)
     assert found.results["page"] == base.run()
     frame = found.frame()
     assert frame["design"].to_list() == list(designs)
     assert frame["flash.erases"].to_list() == [each.flash.erases for each in found.results.values()]
+    assert [each.seed for again in found.repeats.values() for each in again] == [2, 2, 2]
+    again = nandlab.compare(designs | {"new": base.replace(seed=2)}, seeds=2, output=output)
+    assert (again.reused, again.results["block"]) == (7, found.results["block"])
+    rows = polars.read_parquet(output)
+    assert rows["design"].to_list() == [name for name in again.results for _ in range(2)]
+    assert rows["seed"].to_list() == [1, 2, 1, 2, 1, 2, 2, 3]
     found.report(tmp_path / "c.html")
     assert "block" in (tmp_path / "c.html").read_text(encoding="utf-8")
     with pytest.raises(nandlab.ConfigError, match="^small: "):
@@ -138,6 +146,9 @@ def test_an_error_of_a_value_that_was_varied_names_what_gave_it(nandlab_command,
         assert told.status == 2
         assert "--vary device.capacit=1: " in told.err
         assert "--set" not in told.err
+    for command, option in (("compare", "--vary"), ("sweep", "--vary"), ("search", "--free")):
+        told = nandlab_command(command, str(small), option, "ftl.victim=greedy,gredy")
+        assert (told.status, f"{option} ftl.page.victim=gredy: " in told.err) == (2, True), told.err
     experiment = nandlab.Experiment.from_toml(small)
     with pytest.raises(nandlab.ConfigError, match="^vary: ftl.page.victim=gredy: .*did you mean `greedy`"):
         nandlab.sweep(experiment, {"ftl.page.victim": ["greedy", "gredy"]})

@@ -74,7 +74,9 @@ def a_wheel(folder, name, text=None):
 def test_only_a_wheel_of_these_sources_for_this_machine_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(wheel.sys, "platform", "linux")
     monkeypatch.setattr(wheel.platform, "machine", lambda: "x86_64")
-    own = sources.source_hash()
+    # Of sources that do not change during the test.
+    own = "1" * 64
+    monkeypatch.setattr(wheel, "source_hash", lambda: own)
     start = "nandlab-0.1.0-cp310-abi3-"
     ours = f"{start}manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
     assert wheel.find(tmp_path) is None
@@ -86,6 +88,22 @@ def test_only_a_wheel_of_these_sources_for_this_machine_is_found(tmp_path, monke
         a_wheel(tmp_path, ours, text)
         assert wheel.find(tmp_path) is None
     assert wheel.find(a_wheel(tmp_path, ours, own).parent) == tmp_path / ours
+
+
+def test_a_wheel_is_refused_if_its_sources_changed_while_it_was_built(tmp_path, monkeypatch):
+    tree = small_tree(tmp_path)
+    monkeypatch.setattr(wheel, "ROOT", tree)
+    monkeypatch.setattr(wheel, "source_hash", lambda: sources.source_hash(tree))
+    monkeypatch.setattr(wheel.subprocess, "run", lambda *_, **__: None)
+    wheel.build(None, tmp_path / "dist")
+
+    def edited(*_, **__):
+        (tree / "README.md").write_text("changed", encoding="utf-8")
+
+    monkeypatch.setattr(wheel.subprocess, "run", edited)
+    with pytest.raises(SystemExit, match="the sources changed"):
+        wheel.build(None, tmp_path / "dist")
+    assert not (tree / sources.MARK).exists()
 
 
 def test_an_apple_names_its_processor_otherwise(monkeypatch):

@@ -35,8 +35,8 @@ ROOMS = {
     "searching": "_native experiment figures report running sweeping writing",
     "importing": "_native experiment one_line reading writing",
     "firmware": "experiment report writing",
-    "cli": "_native bundled calibrate choosing experiment explaining figures firmware importing listing "
-    "optimum reading record report reproduce running searching sharing sweeping traces writing",
+    "cli": "_native bundled calibrate choosing comparing experiment explaining figures firmware importing "
+    "listing optimum reading record report reproduce running searching sharing sweeping traces writing",
 }
 """Each room, a package or a module of `nandlab`, and the rooms that it may see."""
 

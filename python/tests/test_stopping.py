@@ -94,16 +94,19 @@ def test_a_worn_out_device_prints_what_was_measured(nandlab_command, tmp_path):
 
 def test_a_worn_out_device_keeps_its_row_in_a_comparison(nandlab_command, small, tmp_path):
     path = write(tmp_path / "worn.toml", WORN_OUT)
-    ended = nandlab_command("compare", path, small, "--json")
+    output = ("--output", tmp_path / "runs.parquet")
+    ended = nandlab_command("compare", path, small, *output, "--json")
     assert ended.status == 1
     worn, whole = ended.document["runs"]
     assert worn["result"]["stopped"]["message"] == worn["error"]
     assert whole["error"] is None
     assert "worn out" in ended.err
-    table = nandlab_command("compare", path, small)
+    # The file tells of it, too.
+    table = nandlab_command("compare", path, small, *output)
     assert table.status == 1
     assert "PARTIAL" in table.out
-    assert "worn out" in table.err
+    assert worn["error"] in table.err
+    assert "2 of 2 runs were finished before" in table.err
 
 
 def test_ctrl_c_before_the_workload_says_that_nothing_was_measured(long):
@@ -118,13 +121,22 @@ def test_ctrl_c_marks_the_table(long):
     assert "PARTIAL" in out
 
 
-def test_ctrl_c_keeps_what_a_comparison_has(small, long):
-    status, out, _, _ = interrupted("compare", small, long, small, "--jobs", 1, "--json", after_s=2)
+def test_ctrl_c_keeps_what_a_comparison_has(nandlab_command, small, long, tmp_path):
+    output = ("--output", tmp_path / "runs.parquet")
+    status, out, err, _ = interrupted(
+        "compare", small, long, small, *output, "--jobs", 1, "--json", after_s=2
+    )
     done, stopped, waiting = json.loads(out)["runs"]
     assert status == 1
     assert done["result"]["partial"] is False
     assert stopped["result"]["partial"] is True
     assert waiting["result"] is None
+    assert "stopped: 1 of 3 runs are done and are kept in " in err
+    # The partial run is not kept, and the other one takes the place of its twin.
+    again = nandlab_command("compare", small, small, *output, "--json")
+    assert "2 of 2 runs were finished before" in again.err
+    del done["result"]["speed"]
+    assert [run["result"] for run in again.document["runs"]] == [done["result"]] * 2
 
 
 def test_ctrl_c_while_the_program_is_loaded_is_no_traceback(tmp_path):

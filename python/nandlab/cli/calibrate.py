@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,17 +14,18 @@ from nandlab.cli.options import (
     Pair,
     RegularFile,
     experiment_argument,
-    folder_for_files,
+    folder_for_pictures,
+    jobs_option,
     json_option,
-    override,
     refuse_overwriting,
     report_option,
     sets_option,
     values_by_key,
-    writable,
+    written,
 )
-from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.output import as_command, print_json, print_table, say, say_path
 from nandlab.cli.probe import Outputs, is_asked, probe_options, show_probe, write_jobs
+from nandlab.running.varied import override
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,23 +33,6 @@ if TYPE_CHECKING:
     from nandlab.calibrate import Calibration, Line, Plan
 
 FILE = RegularFile(allow_dash=True)
-
-
-def _output(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is None:
-        return None
-    if not path.endswith(".toml"):
-        raise click.BadParameter(f"{path}: a profile is a .toml file")
-    writable(path)
-    return path
-
-
-def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -> str | None:
-    if folder is not None:
-        from nandlab.report.theme import require_vl_convert
-
-        require_vl_convert()
-    return folder_for_files(ctx, parameter, folder)
 
 
 @example("nandlab calibrate drive.toml --fio measured.json --free device.timing.read_us=20..90")
@@ -75,7 +57,9 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     multiple=True,
     help="Rows to predict, not to fit: a name with * and ?, or a share such as 25%.",
 )
-@click.option("--output", metavar="PROFILE.toml", callback=_output, help="Write the profile.")
+@click.option(
+    "--output", metavar="PROFILE.toml", callback=written("a profile", ".toml"), help="Write the profile."
+)
 @click.option(
     "--seed",
     metavar="N",
@@ -84,9 +68,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     show_default=True,
     help="Seed of the search.",
 )
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
-)
+@jobs_option
 @click.option(
     "--budget",
     metavar="N",
@@ -108,7 +90,7 @@ def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -
     "--plots",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    callback=_plots,
+    callback=folder_for_pictures,
     help="Draw measured and simulated curves.",
 )
 @report_option
@@ -228,7 +210,7 @@ def _end(found: Calibration, output: str, drawn: Drawn, as_json: bool) -> int:
     if drawn.report is not None:
         from nandlab.calibrate.page import write_calibration
 
-        write_calibration(found, drawn.report, output, shlex.join(["nandlab", *sys.argv[1:]]))
+        write_calibration(found, drawn.report, output, as_command())
         say_path(drawn.report, as_json)
     if found.stopped:
         say(f"stopped: {output} has the best numbers until then; rows that were held out may have no result")

@@ -10,13 +10,10 @@ from nandlab.cli.background import interruptible
 from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
+    change_options,
     experiment_argument,
     json_option,
-    override,
-    policies_option,
     read,
-    sets_option,
-    state_option,
 )
 from nandlab.cli.output import print_json
 
@@ -24,9 +21,7 @@ from nandlab.cli.output import print_json
 @example("nandlab check experiment.toml")
 @click.command("check")
 @experiment_argument()
-@sets_option
-@policies_option
-@state_option
+@change_options
 @json_option
 def command(file: str, sets: list[Pair], as_json: bool) -> None:
     """Check an experiment, and print it with every default.
@@ -34,7 +29,7 @@ def command(file: str, sets: list[Pair], as_json: bool) -> None:
     The command checks FILE, its trace, and whether they fit. What it prints is an experiment again; sizes are
     comments.
     """
-    experiment = read(file, [override(pair, file) for pair in sets])
+    experiment = read(file, sets)
     resolved = experiment.resolve()
     # A long trace takes some seconds to read.
     sizes = interruptible(experiment.inspect)

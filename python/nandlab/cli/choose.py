@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,13 +12,14 @@ from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
     allows_code,
+    jobs_option,
     json_option,
     policies_option,
     refuse_overwriting,
     report_option,
     sets_option,
 )
-from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
+from nandlab.cli.output import as_command, echo_wrapped, print_json, print_table, say, say_path
 
 if TYPE_CHECKING:
     from nandlab.choosing import Advice
@@ -66,9 +65,7 @@ class Size(click.ParamType):
 @sets_option
 @policies_option
 @report_option
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
-)
+@jobs_option
 @json_option
 def command(  # noqa: PLR0913 - one for each option
     flash: int,
@@ -110,7 +107,7 @@ def command(  # noqa: PLR0913 - one for each option
     if report is not None:
         from nandlab.choosing.page import write_choice
 
-        write_choice(advice, report, shlex.join(["nandlab", *sys.argv[1:]]))
+        write_choice(advice, report, as_command())
         say_path(report, as_json)
     return DONE
 

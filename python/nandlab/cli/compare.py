@@ -2,52 +2,39 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from nandlab.cli import DONE, FAILED, WRONG_INPUT, status_of
 from nandlab.cli.example import example
-from nandlab.cli.optimum import HEADS, Above, compared, optimum_option, sentences
-from nandlab.cli.options import (
-    EXPERIMENT,
-    Axis,
-    Design,
-    Pair,
-    designs,
-    json_option,
-    policies_option,
-    read,
-    refuse_overwriting,
-    report_option,
-    sets_option,
-    state_option,
-    vary_option,
-)
-from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
+from nandlab.cli.optimum import HEADS, Above, optimum_option, sentences
+from nandlab.cli.options import EXPERIMENT, read
+from nandlab.cli.output import as_command, echo_wrapped, print_table, say, say_path
 from nandlab.cli.plots import plots_of, plots_options
-from nandlab.running.varied import as_typed, varied_by
+from nandlab.cli.points import Given, kept_options, say_kept, say_twins, shared_options, state_of, vary_option
+from nandlab.running.varied import as_typed, in_the_chosen, override, titles_of, varied_by
+from nandlab.writing.new_file import readable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from nandlab.cli.plots import Plots
+    from nandlab.cli.progress import Waiting
+    from nandlab.comparing import Ran
     from nandlab.experiment import Experiment
-    from nandlab.experiment.result import Result
-    from nandlab.running.batch import Outcome, State
+    from nandlab.running.batch import State
+    from nandlab.running.varied import Pair
 
 
 @example("nandlab compare experiment.toml --vary ftl=page,bast,fast")
 @click.command("compare")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=EXPERIMENT)
-@vary_option
-@sets_option
-@policies_option
-@state_option
-@report_option
+@vary_option(required=False)
 @plots_options
 @click.option(
     "--seeds",
@@ -56,120 +43,137 @@ if TYPE_CHECKING:
     default=1,
     help="Run each design with N seeds, and print means with 95 % intervals.",
 )
+@kept_options("run", "runs", "after an interruption")
 @optimum_option
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
-)
-@json_option
-def command(  # noqa: PLR0913 - one for each option
+@shared_options()
+def command(
     files: tuple[str, ...],
-    axes: list[Axis],
-    sets: list[Pair],
-    report: str | None,
+    vary: dict[str, str],
     seeds: int,
-    optimum: bool,
-    jobs: int | None,
-    as_json: bool,
-    **drawn: Any,  # noqa: ANN401 - options
+    plots: str | None,
+    plot_format: Literal["svg", "png"] | None,
+    plot_theme: Literal["light", "dark"] | None,
+    **shared: Any,  # noqa: ANN401 - options
 ) -> int:
     """Run designs side by side, and compare their costs.
 
     A design is a FILE with one combination of the --vary values. Ctrl-C stops the runs. The command then
-    prints the finished part, marked partial, with exit status 1.
+    prints the finished part, marked partial, with exit status 1; --output keeps whole runs.
     """
-    plots = plots_of(drawn)
-    return compare(
-        files,
-        axes,
-        sets,
-        report=report,
-        plots=plots,
-        seeds=seeds,
-        optimum=optimum,
-        jobs=jobs,
-        as_json=as_json,
-    )
+    drawn = plots_of({"plots": plots, "plot_format": plot_format, "plot_theme": plot_theme})
+    return compare(files, vary, Given(**shared), drawn, seeds)
 
 
-def compare(  # noqa: PLR0913 - one for each option
+def compare(
     files: Sequence[str],
-    axes: Sequence[Axis],
-    sets: Sequence[Pair] = (),
-    *,
-    report: str | None = None,
+    vary: Mapping[str, Any],
+    given: Given,
     plots: Plots | None = None,
     seeds: int = 1,
-    optimum: bool = False,
-    jobs: int | None = None,
-    as_json: bool = False,
 ) -> int:
     """Runs every file with every combination of values, and prints the figures; returns the exit status."""
     from nandlab.cli.progress import Waiting
-    from nandlab.running.batch import run_all
+    from nandlab.comparing import Plan, carry_out
 
-    chosen = designs(files, axes, sets)
-    experiments = _resolved(chosen, [axis.key for axis in axes])
-    _say_twins(chosen, experiments)
+    given.refuse_twice(vary)
+    chosen = _designs(files, vary, given.sets)
+    experiments = _resolved(chosen, vary)
+    say_twins(zip(experiments, (design.name for design in chosen), strict=True))
     inputs = [path for each in experiments for path in each.inputs()]
-    refuse_overwriting({"--report": report}, inputs)
-    each_seed = _with_seeds(experiments, seeds)
+    given.refuse_overwriting(inputs)
+    labels = [design.labels for design in chosen]
+    planned = Plan(labels, experiments, seeds, given.jobs, given.optimum, given.output, given.fresh)
     with Waiting() as waiting:
-        all_outcomes, stopped = run_all(each_seed, jobs, lambda state: _show(waiting, state))
-    outcomes = [_of_all_seeds(all_outcomes[at : at + seeds]) for at in range(0, len(all_outcomes), seeds)]
-    repeats = [
-        [outcome.result for outcome in all_outcomes[at + 1 : at + seeds] if outcome.result is not None]
-        for at in range(0, len(all_outcomes), seeds)
+        ran, reused, stopped = carry_out(planned, partial(_show, waiting))
+    given.show(lambda: {"runs": list(map(_document, chosen, ran))}, lambda: _print(chosen, ran))
+    if given.output is not None and not stopped:
+        click.echo(f"\nruns: {given.output}", err=given.as_json)
+    for design, each in zip(chosen, ran, strict=True):
+        if each.result is None or each.error is not None:
+            say(f"error: {design.name}: {_why(each)}")
+    if given.report is not None or plots is not None:
+        _draw(chosen, ran, given, plots, inputs)
+    whole = sum(one.result is not None and not one.result.partial for each in ran for one in each.outcomes)
+    say_kept(whole, len(ran) * seeds, "runs", reused, stopped, given.output)
+    return _status(ran, stopped)
+
+
+@dataclass(frozen=True)
+class Design:
+    """One experiment in a comparison."""
+
+    file: str
+    labels: dict[str, str]
+    """Labels that set it apart: column title and value."""
+    sets: list[Pair]
+
+    @property
+    def name(self) -> str:
+        """The labels in one line."""
+        from nandlab.figures.summary import run_name
+
+        return run_name(self.labels)
+
+
+def _designs(files: Sequence[str], vary: Mapping[str, Any], sets: Sequence[Pair]) -> list[Design]:
+    """Every file with every combination of values; designs for the same workload stand together."""
+    from nandlab.sweeping.axes import axes_of
+    from nandlab.sweeping.words import labels
+
+    axes = axes_of(vary) if vary else []
+    titles = titles_of(list(vary))
+    # Each value with its key, its column's title and its label there.
+    named = [
+        [(axis.key, text, title, shown[text]) for text in axis.values]
+        for axis, title, shown in zip(axes, titles, labels(axes), strict=True)
     ]
-    above = [Above([])] * len(chosen)
-    if optimum and not stopped:
-        above, stopped = _above(each_seed, all_outcomes, seeds, jobs)
-    if as_json:
-        documents = map(_document, chosen, outcomes, repeats, above)
-        print_json({"runs": list(documents)})
-    else:
-        _print(chosen, outcomes, repeats, above)
-    for design, outcome in zip(chosen, outcomes, strict=True):
-        if outcome.result is None or outcome.error is not None:
-            say(f"error: {design.name}: {_why(outcome)}")
-    if report is not None or plots is not None:
-        _draw(chosen, outcomes, repeats, report, plots, as_json, inputs)
-    return _status(outcomes, stopped)
+    work = [values for axis, values in zip(axes, named, strict=True) if axis.is_workload()]
+    rest = [values for axis, values in zip(axes, named, strict=True) if not axis.is_workload()]
+    stems = list(zip(files, _distinct_stems(files), strict=True))
+    found: list[Design] = []
+    for before, (file, stem), after in itertools.product(
+        list(itertools.product(*work)), stems, list(itertools.product(*rest))
+    ):
+        own = {"experiment": stem} if len(files) > 1 or not axes else {}
+        before_it, after_it = ({title: label for *_, title, label in each} for each in (before, after))
+        pairs = in_the_chosen(
+            (*sets, *((key, text) for key, text, *_ in (*before, *after))), partial(_tables, file)
+        )
+        found.append(Design(file, _unlike(found, before_it | own | after_it), pairs))
+    return found
 
 
-def _with_seeds(experiments: Sequence[Experiment], seeds: int) -> list[Experiment]:
-    """Each experiment with its own seed and the following ones."""
-    if seeds == 1:
-        return list(experiments)
-    first = [each.resolve()["seed"] for each in experiments]
-    return [
-        each if at == 0 else each.replace(seed=(seed + at) % 2**63)
-        for each, seed in zip(experiments, first, strict=True)
-        for at in range(seeds)
-    ]
+def _tables(file: str) -> dict[str, Any]:
+    return read(file, ()).resolve()
 
 
-def _of_all_seeds(outcomes: Sequence[Outcome]) -> Outcome:
-    """A design's outcome: its first seed's result, with the first error from any seed."""
-    from nandlab.running.batch import Outcome
+def _unlike(found: Sequence[Design], labels: dict[str, str]) -> dict[str, str]:
+    """The labels, with a number if an earlier design has the same: a value may be given twice."""
+    taken = [design.labels for design in found]
+    *_, last = labels
+    number, unlike = 1, labels
+    while unlike in taken:
+        number += 1
+        unlike = labels | {last: f"{labels[last]} ({number})"}
+    return unlike
 
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-    return Outcome(result=outcomes[0].result, error=errors[0] if errors else None)
+
+def _distinct_stems(files: Sequence[str]) -> list[str]:
+    stems = [readable(Path(file).stem) for file in files]
+    return stems if len(set(stems)) == len(stems) else [readable(file) for file in files]
 
 
-def _draw(  # noqa: PLR0913 - what is drawn, and where it goes
+def _draw(
     chosen: Sequence[Design],
-    outcomes: Sequence[Outcome],
-    repeats: Sequence[Sequence[Result]],
-    report: str | None,
+    ran: Sequence[Ran],
+    given: Given,
     plots: Plots | None,
-    as_json: bool,
     inputs: list[Path],
 ) -> None:
-    pairs = [
-        (design.labels, outcome.result or _why(outcome))
-        for design, outcome in zip(chosen, outcomes, strict=True)
-    ]
-    if all(outcome.result is None for outcome in outcomes):
+    report = given.report
+    pairs = [(design.labels, each.result or _why(each)) for design, each in zip(chosen, ran, strict=True)]
+    repeats = [each.repeats for each in ran]
+    if all(each.result is None for each in ran):
         where = report or (plots.folder if plots is not None else "")
         what = "report was" if report is not None else "pictures were"
         say(f"no {what} written: there is no result to put into {where}")
@@ -177,15 +181,15 @@ def _draw(  # noqa: PLR0913 - what is drawn, and where it goes
     if report is not None:
         from nandlab.report import write_comparison
 
-        write_comparison(pairs, report, shlex.join(["nandlab", *sys.argv[1:]]), repeats)
-        say_path(report, as_json)
+        write_comparison(pairs, report, as_command(), repeats)
+        say_path(report, given.as_json)
     if plots is not None:
         from nandlab.report.comparison import Runs, pictures
 
         plots.write(pictures(Runs(pairs, repeats)), inputs)
 
 
-def _resolved(chosen: Sequence[Design], varied: Sequence[str]) -> list[Experiment]:
+def _resolved(chosen: Sequence[Design], vary: Mapping[str, Any]) -> list[Experiment]:
     """The experiments, each checked before the first one runs; errors name varied keys as such."""
     from nandlab._native import ConfigError
 
@@ -194,65 +198,54 @@ def _resolved(chosen: Sequence[Design], varied: Sequence[str]) -> list[Experimen
         try:
             experiment.resolve()
         except ConfigError as error:
-            said = varied_by(str(error), varied, "--vary")
+            # A key of whichever FTL or buffer is there has got its name by now.
+            keys = [
+                key for key, _ in design.sets if key in vary or re.sub(r"\.\w+", "", key, count=1) in vary
+            ]
+            said = varied_by(str(error), keys, "--vary")
             raise ConfigError(f"{design.name}: {said}" if len(chosen) > 1 else said) from None
     return experiments
 
 
-def _say_twins(chosen: Sequence[Design], experiments: Sequence[Experiment]) -> None:
-    """Reports equal experiments: their rows do not differ."""
-    first: dict[Experiment, Design] = {}
-    for design, experiment in zip(chosen, experiments, strict=True):
-        twin = first.setdefault(experiment, design)
-        if twin is not design:
-            say(f"note: {design.name} is the same experiment as {twin.name}")
+def _show(waiting: Waiting, phase: str, state: State) -> None:
+    what = " placements" if phase == "optimum" else ""
+    waiting.update(phase, state.share(), f"{state.finished} of {state.total}{what} done")
 
 
-def _show(waiting, state: State) -> None:  # noqa: ANN001 - a Waiting, imported late
-    waiting.update("experiments", state.share(), f"{state.finished} of {state.total} done")
+def _above(ran: Ran) -> Above:
+    """How far a design is above its optimum, over all its seeds."""
+    wafs = [None if one.result is None else one.result.waf for one in ran.outcomes]
+    return Above(list(zip(wafs, ran.optima, strict=False)))
 
 
-def _above(
-    experiments: Sequence[Experiment], outcomes: Sequence[Outcome], seeds: int, jobs: int | None
-) -> tuple[list[Above], bool]:
-    """How far each design is above its optimum, over all its seeds; and whether Ctrl-C stopped it."""
-    runs = [(experiment, outcome.result) for experiment, outcome in zip(experiments, outcomes, strict=True)]
-    found, stopped = compared(runs, jobs)
-    return [Above(found[at : at + seeds]) for at in range(0, len(found), seeds)], stopped
-
-
-def _document(design: Design, outcome: Outcome, repeats: Sequence[Result], above: Above) -> dict[str, Any]:
+def _document(design: Design, ran: Ran) -> dict[str, Any]:
     return {
         "name": design.name,
         "file": design.file,
         "labels": design.labels,
-        "set": design.sets,
-        "result": None if outcome.result is None else outcome.result.to_dict(),
-        "repeats": [result.to_dict() for result in repeats],
-        "error": None if outcome.error is None else str(outcome.error),
-        **above.document(),
+        "set": [override(pair, design.file) for pair in design.sets],
+        "result": None if ran.result is None else ran.result.to_dict(),
+        "repeats": [result.to_dict() for result in ran.repeats],
+        "error": None if ran.error is None else str(ran.error),
+        **_above(ran).document(),
     }
 
 
-def _print(
-    chosen: Sequence[Design],
-    outcomes: Sequence[Outcome],
-    repeats: Sequence[Sequence[Result]],
-    above: Sequence[Above],
-) -> None:
+def _print(chosen: Sequence[Design], ran: Sequence[Ran]) -> None:
     from nandlab.figures import summary
     from nandlab.figures.best import Figure
 
-    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    results = [each.result for each in ran if each.result is not None]
     columns = summary.columns(results)
     labels = list(chosen[0].labels)
-    states = [_state(outcome) for outcome in outcomes]
+    states = [state_of(each.result, each.error) for each in ran]
+    above = [_above(each) for each in ran]
     rows = []
     is_compared = any(each.runs for each in above)
-    for design, outcome, again, each, state in zip(chosen, outcomes, repeats, above, states, strict=True):
+    for design, one, each, state in zip(chosen, ran, above, states, strict=True):
         row = [design.labels[title] for title in labels]
-        if outcome.result is not None:
-            row += [Figure.of(column, [outcome.result, *again]).text for column in columns]
+        if one.result is not None:
+            row += [Figure.of(column, [one.result, *one.repeats]).text for column in columns]
         row += [""] * (len(labels) + len(columns) - len(row))
         rows.append(row + each.cells() * is_compared + [state] * any(states))
     # Short lines, so that the table fits an 80-column terminal.
@@ -264,25 +257,17 @@ def _print(
         echo_wrapped(f"\n{summary.note(results)}")
     for sentence in sentences({design.name: each for design, each in zip(chosen, above, strict=True)}):
         echo_wrapped(f"\n{sentence}")
-    if any(repeats):
-        click.echo(
-            f"Means over {1 + max(map(len, repeats))} seeds, ± half the 95 % interval where they differ."
-        )
+    if repeats := max(len(each.repeats) for each in ran):
+        click.echo(f"Means over {1 + repeats} seeds, ± half the 95 % interval where they differ.")
 
 
-def _why(outcome: Outcome) -> str:
+def _why(ran: Ran) -> str:
     """Why there is no result, or none to the end."""
-    return as_typed(str(outcome.error or "stopped before there was a result"))
+    return as_typed(str(ran.error or "stopped before there was a result"))
 
 
-def _state(outcome: Outcome) -> str:
-    if outcome.result is None:
-        return "not run" if outcome.error is None else "failed"
-    return "PARTIAL" if outcome.result.partial else ""
-
-
-def _status(outcomes: Sequence[Outcome], stopped: bool) -> int:
+def _status(ran: Sequence[Ran], stopped: bool) -> int:
     if stopped:
         return FAILED
-    statuses = {status_of(outcome.error) for outcome in outcomes if outcome.error is not None}
+    statuses = {status_of(each.error) for each in ran if each.error is not None}
     return FAILED if FAILED in statuses else WRONG_INPUT if statuses else DONE

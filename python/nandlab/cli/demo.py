@@ -5,15 +5,13 @@ from __future__ import annotations
 import click
 
 from nandlab.cli.example import example
-from nandlab.cli.options import Axis, report_option_of
+from nandlab.cli.options import jobs_option, report_option_of
 
 
 @example("nandlab demo")
 @click.command("demo")
 @report_option_of("demo.html")
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
-)
+@jobs_option
 def command(report: str, jobs: int | None) -> int:
     """Run ten designs under two traces of a real SQLite.
 
@@ -22,7 +20,8 @@ def command(report: str, jobs: int | None) -> int:
     """
     from nandlab import bundled
     from nandlab.cli.compare import compare
+    from nandlab.cli.points import Given
 
     traces = tuple(map(str, bundled.demo_traces()))
     files = tuple(map(str, bundled.demo_designs()))
-    return compare(files, [Axis("workload.trace.path", traces)], report=report, jobs=jobs)
+    return compare(files, {"workload.trace.path": traces}, Given(report=report, jobs=jobs))

@@ -11,8 +11,9 @@ import click
 
 from nandlab import reading
 from nandlab.cli import FAILED
-from nandlab.cli.options import Pair, RegularFile, override
+from nandlab.cli.options import Pair, RegularFile
 from nandlab.cli.output import print_table, say
+from nandlab.running.varied import override
 
 if TYPE_CHECKING:
     from nandlab._native import Disk

@@ -11,8 +11,8 @@ from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
+    jobs_option,
     json_option,
-    override,
     policies_option,
     read,
     sets_option,
@@ -31,9 +31,7 @@ TITLES = ("tenant", "share", "requests/s", "alone", "mean latency", "in queue", 
 @experiment_argument()
 @sets_option
 @policies_option
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
-)
+@jobs_option
 @json_option
 def command(file: str, sets: list[Pair], jobs: int | None, as_json: bool) -> int:
     """Run the tenants in FILE together and each alone, and compare.
@@ -45,7 +43,7 @@ def command(file: str, sets: list[Pair], jobs: int | None, as_json: bool) -> int
     from nandlab.cli.progress import Waiting
     from nandlab.sharing import fairness
 
-    experiment = read(file, [override(pair, file) for pair in sets])
+    experiment = read(file, sets)
     with Waiting() as waiting:
 
         def show(state: State) -> None:

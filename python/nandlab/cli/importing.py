@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nandlab.cli.example import example
-from nandlab.cli.options import json_option, refuse_overwriting, writable
+from nandlab.cli.options import json_option, refuse_overwriting, written
 from nandlab.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -15,14 +15,6 @@ if TYPE_CHECKING:
 
 SIMULATORS = ("mqsim", "simplessd", "flashsim", "femu", "nvmevirt")
 TITLES = ("key", "value", "here", "what becomes of it", "how, or why")
-
-
-def _output(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        writable(path)
-        if not path.endswith(".toml"):
-            raise click.BadParameter(f"{path}: an experiment is a .toml file")
-    return path
 
 
 def _instead(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -48,7 +40,11 @@ class ImportCommand(click.Command):
 @click.argument("simulator", type=click.Choice(SIMULATORS))
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "--output", "-o", metavar="FILE.toml", callback=_output, help="Write the experiment into a file."
+    "--output",
+    "-o",
+    metavar="FILE.toml",
+    callback=written("an experiment", ".toml"),
+    help="Write the experiment into a file.",
 )
 @click.option(
     "--scenario",

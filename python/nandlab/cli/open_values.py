@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nandlab.cli import DONE, FAILED
-from nandlab.cli.options import refuse_overwriting, writable
+from nandlab.cli.options import refuse_overwriting, written
 from nandlab.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -76,14 +76,6 @@ class Searches:
         return replace(paper, search=replace(paper.search, **given))
 
 
-def _written(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        if not path.endswith(".csv"):
-            raise click.BadParameter(f"{path}: a search is a .csv file")
-        writable(path)
-    return path
-
-
 def refuse_with_search(options: Mapping[str, object]) -> None:
     """Refuses given options with no meaning for a search."""
     for option, value in options.items():
@@ -112,7 +104,7 @@ def search_options(command: Callable[..., T]) -> Callable[..., T]:
         click.option(
             "--write",
             metavar="FILE.csv",
-            callback=_written,
+            callback=written("a search", ".csv"),
             help="With --search: write every point.",
         ),
         click.option(

@@ -11,9 +11,7 @@ import click
 from nandlab.writing import units
 
 if TYPE_CHECKING:
-    from nandlab.experiment import Experiment
     from nandlab.optimum import Optimum
-    from nandlab.record.record import Record
 
 optimum_option = click.option(
     "--optimum",
@@ -59,25 +57,6 @@ class Above:
 
 HEADS = ["optimum", "above\noptimum"]
 """Heads of a table's columns."""
-
-
-def compared(
-    runs: Sequence[tuple[Experiment, Record | None]], jobs: int | None
-) -> tuple[list[tuple[float | None, Optimum | str]], bool]:
-    """Each run's write amplification with its optimum; and whether Ctrl-C stopped it."""
-    from nandlab.cli.progress import Waiting
-    from nandlab.optimum import optima
-
-    with Waiting() as waiting:
-        found, stopped = optima(
-            runs,
-            jobs,
-            lambda state: waiting.update(
-                "optimum", state.share(), f"{state.finished} of {state.total} placements done"
-            ),
-        )
-    wafs = [None if record is None else record.waf for _, record in runs]
-    return list(zip(wafs, found, strict=True)), stopped
 
 
 def sentences(named: Mapping[str, Above]) -> Iterator[str]:

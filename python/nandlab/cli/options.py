@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nandlab.reading import STANDARD_INPUT
-from nandlab.running.varied import Pair, in_the_chosen, label, override, split_commas, titles_of
-from nandlab.writing.new_file import check_writable, readable
+from nandlab.running.varied import Pair, override
+from nandlab.writing.new_file import check_writable
 
 if TYPE_CHECKING:
     from nandlab.experiment import Experiment
@@ -63,16 +60,15 @@ EXPERIMENT = ExperimentFile()
 
 
 def _sets(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> list[Pair]:
-    return [_split(text, "--set") for text in given]
+    return [split(text, "key=value, as in device.over_provisioning=0.28") for text in given]
 
 
-def _split(text: str, option: str) -> Pair:
-    key, separator, value = text.partition("=")
-    if not separator or not key.strip():
-        raise click.BadParameter(
-            f"{text!r} is not of the form key=value, as in {option} device.over_provisioning=0.28"
-        )
-    return key.strip(), value.strip()
+def split(text: str, form: str) -> Pair:
+    """A key and its value; `form` shows an example in the error."""
+    key, separator, value = (part.strip() for part in text.partition("="))
+    if not separator or not key:
+        raise click.BadParameter(f"{text!r} is not of the form {form}")
+    return key, value
 
 
 def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
@@ -90,15 +86,41 @@ def values_by_key(form: str) -> Callable[..., dict[str, str]]:
     def read_all(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
         for text in given:
-            key, separator, values = (part.strip() for part in text.partition("="))
-            if not separator or not key:
-                raise click.BadParameter(f"{text!r} is not of the form {form}")
+            key, values = split(text, form)
             if key in found:
                 raise click.BadParameter(f"{key} is given twice")
             found[key] = values
         return found
 
     return read_all
+
+
+def written(what: str, *endings: str, also: tuple[str, ...] = ()) -> Callable[..., str | None]:
+    """A callback for a file to write: `what` it is, with one of the endings, or an older one."""
+
+    def check(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+        if path is not None:
+            writable(path)
+            if endings and not path.endswith(endings + also):
+                *others, last = endings
+                listed = f"{', '.join(others)} or {last}" if others else last
+                raise click.BadParameter(f"{path}: {what} is a {listed} file")
+            if path.endswith(".parquet"):
+                from nandlab.writing.parquet import require_polars
+
+                require_polars()
+        return path
+
+    return check
+
+
+def folder_for_pictures(ctx: click.Context, parameter: click.Parameter, folder: str | None) -> str | None:
+    """As `folder_for_files`, and refuses one without the packages that draw."""
+    if folder is not None:
+        from nandlab.report.theme import require_vl_convert
+
+        require_vl_convert()
+    return folder_for_files(ctx, parameter, folder)
 
 
 def folder_for_files(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
@@ -169,11 +191,11 @@ def allows_code() -> bool:
     return bool(click.get_current_context().meta.get(ALLOWED, False))
 
 
-def read(file: str, sets: Sequence[str]) -> Experiment:
+def read(file: str, sets: Sequence[Pair]) -> Experiment:
     """The experiment in a file with its overrides; `--policies` allows its policies in Python."""
     from nandlab.experiment import Experiment
 
-    return Experiment.from_toml(file, sets, allow_code=allows_code())
+    return Experiment.from_toml(file, [override(pair, file) for pair in sets], allow_code=allows_code())
 
 
 def state_option(command: Callable[..., T]) -> Callable[..., T]:
@@ -203,6 +225,32 @@ def state_option(command: Callable[..., T]) -> Callable[..., T]:
     )(with_state)
 
 
+def together(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Several options as one decorator; help lists them in this order."""
+
+    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+change_options = together(sets_option, policies_option, state_option)
+"""What changes an experiment from a file."""
+
+
+def jobs_option_of(at_once: str) -> Callable[..., Any]:
+    """The option `--jobs`; `at_once` bounds how many runs there are at once."""
+    return click.option(
+        "--jobs",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help=f"Runs at once{at_once}; default: one for each processor.",
+    )
+
+
+jobs_option = jobs_option_of("")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
 
 
@@ -219,108 +267,6 @@ def report_option_of(default: str | None) -> Callable[..., Any]:
 
 
 report_option = report_option_of(None)
-
-
-@dataclass(frozen=True)
-class Axis:
-    """A key and the values it takes in turn."""
-
-    key: str
-    values: tuple[str, ...]
-
-
-def parse_axis(text: str) -> Axis:
-    """Reads `key=a,b,c`; commas inside quotes or brackets belong to a value.
-
-    >>> parse_axis("device.over_provisioning=0.07,0.28")
-    Axis(key='device.over_provisioning', values=('0.07', '0.28'))
-    >>> parse_axis('ftl={page={a=1,b=2}},block').values
-    ('{page={a=1,b=2}}', 'block')
-    """
-    key, value = _split(text, "--vary")
-    values = tuple(part.strip() for part in split_commas(value))
-    if not all(values):
-        raise click.BadParameter(f"{text!r} has an empty value")
-    return Axis(key, values)
-
-
-def _axes(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> list[Axis]:
-    return [parse_axis(text) for text in given]
-
-
-vary_option = click.option(
-    "--vary",
-    "axes",
-    metavar="KEY=A,B,...",
-    multiple=True,
-    callback=_axes,
-    help="Run each value. Several --vary make every combination. ftl=page,fast takes FTLs by name.",
-)
-
-
-@dataclass(frozen=True)
-class Design:
-    """One experiment in a comparison."""
-
-    file: str
-    labels: dict[str, str]
-    """Labels that set it apart: column title and value."""
-    sets: list[str]
-
-    @property
-    def name(self) -> str:
-        """The labels in one line."""
-        from nandlab.figures.summary import run_name
-
-        return run_name(self.labels)
-
-
-def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) -> list[Design]:
-    """Every file with every combination from the axes; designs for the same workload stand together."""
-    keys = [*(key for key, _ in sets), *(axis.key for axis in axes)]
-    twice = [key for key in keys if keys.count(key) > 1]
-    if twice:
-        raise click.UsageError(f"{twice[0]} is given twice")
-    work = [axis for axis in axes if axis.key.split(".")[0] == "workload"]
-    rest = [axis for axis in axes if axis not in work]
-    titles = dict(zip((axis.key for axis in axes), titles_of([axis.key for axis in axes]), strict=True))
-    stems = list(zip(files, _distinct_stems(files), strict=True))
-    found: list[Design] = []
-    for before, (file, stem), after in itertools.product(_pairs(work), stems, _pairs(rest)):
-        own = {"experiment": stem} if len(files) > 1 or not axes else {}
-        labels = [
-            {titles[key]: label(titles[key], value) for key, value in pairs} for pairs in (before, after)
-        ]
-        pairs = in_the_chosen((*sets, *before, *after), partial(_resolved, file))
-        overrides = [override(pair, file) for pair in pairs]
-        found.append(Design(file, _unlike(found, labels[0] | own | labels[1]), overrides))
-    return found
-
-
-def _resolved(file: str) -> dict[str, Any]:
-    return read(file, ()).resolve()
-
-
-def _unlike(found: Sequence[Design], labels: dict[str, str]) -> dict[str, str]:
-    """The labels, with a number if an earlier design has the same: a value may be given twice."""
-    taken = [design.labels for design in found]
-    *_, last = labels
-    number, unlike = 1, labels
-    while unlike in taken:
-        number += 1
-        unlike = labels | {last: f"{labels[last]} ({number})"}
-    return unlike
-
-
-def _pairs(axes: Sequence[Axis]) -> list[list[Pair]]:
-    """Every combination, each value with its key."""
-    combinations = itertools.product(*(axis.values for axis in axes))
-    return [[(axis.key, value) for axis, value in zip(axes, values, strict=True)] for values in combinations]
-
-
-def _distinct_stems(files: Sequence[str]) -> list[str]:
-    stems = [readable(Path(file).stem) for file in files]
-    return stems if len(set(stems)) == len(stems) else [readable(file) for file in files]
 
 
 def experiment_argument(**settings: Any) -> Callable[..., Any]:  # noqa: ANN401 - as click's

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -170,6 +171,11 @@ def echo_wrapped(text: str) -> None:
     import shutil
 
     click.echo(wrapped(text, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
+
+
+def as_command() -> str:
+    """The command as it was given, for a report."""
+    return shlex.join(["nandlab", *sys.argv[1:]])
 
 
 def say_path(path: str, as_json: bool) -> None:

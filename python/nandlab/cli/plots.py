@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from nandlab.cli.options import folder_for_pictures
 from nandlab.cli.output import say
 
 if TYPE_CHECKING:
@@ -38,19 +39,6 @@ class Plots:
         say(f"pictures: {len(written)} in {self.folder}: {', '.join(path.name for path in written)}")
 
 
-def _folder(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
-    if folder is not None:
-        from nandlab.report.plots import check_folder
-        from nandlab.report.theme import require_vl_convert
-
-        require_vl_convert()
-        try:
-            check_folder(folder)
-        except OSError as error:
-            raise click.BadParameter(str(error)) from None
-    return folder
-
-
 def plots_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options `--plots`, `--plot-format` and `--plot-theme`; `plots_of` turns them into one value."""
     for option in (
@@ -59,7 +47,10 @@ def plots_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--plot-format", type=click.Choice(["svg", "png"]), help="Form of --plots; SVG by default."
         ),
         click.option(
-            "--plots", metavar="DIR", callback=_folder, help="Draw the pictures of the report into DIR."
+            "--plots",
+            metavar="DIR",
+            callback=folder_for_pictures,
+            help="Draw the pictures of the report into DIR.",
         ),
     ):
         function = option(function)

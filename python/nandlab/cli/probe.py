@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +11,7 @@ import click
 
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.options import EXPERIMENT, refuse_overwriting
-from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.output import as_command, print_json, print_table, say, say_path
 from nandlab.reading import regular
 
 if TYPE_CHECKING:
@@ -175,7 +173,7 @@ def show_probe(folder: str, outputs: Outputs, jobs: int | None, as_json: bool) -
     if outputs.report is not None:
         from nandlab.calibrate.probe.page import write_probe
 
-        write_probe(found, outputs.report, folder, shlex.join(["nandlab", *sys.argv[1:]]))
+        write_probe(found, outputs.report, folder, as_command())
         say_path(outputs.report, as_json)
     return DONE
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,15 @@ import click
 
 from nandlab.cli import FAILED
 from nandlab.cli.example import example
-from nandlab.cli.options import RegularFile, json_option, refuse_overwriting, report_option, writable
-from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.options import (
+    RegularFile,
+    jobs_option,
+    json_option,
+    refuse_overwriting,
+    report_option,
+    writable,
+)
+from nandlab.cli.output import as_command, print_json, print_table, say, say_path
 
 
 @example("nandlab prove ./firmware.so --report findings.html")
@@ -46,9 +52,7 @@ from nandlab.cli.output import print_json, print_table, say, say_path
 @click.option("--form", "forms", metavar="FORM", multiple=True, help="A form of a cut; all forms by default.")
 @click.option("--double", is_flag=True, help="Cut a second time, in the mount and the first writes after it.")
 @click.option("--faults", is_flag=True, help="Add bad blocks and failing operations to every second script.")
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(1), help="Runs at once; default: one for each processor."
-)
+@jobs_option
 @click.option(
     "--limit",
     metavar="N",
@@ -119,7 +123,7 @@ def _write(  # noqa: PLR0913 - what was found, and where it goes
     if report is not None:
         given = {name: options[name] for name in ("device", "nor", "blocks")}
         chip = [f"--{name}={value}" for name, value in given.items() if value is not None]
-        write_report(found, request, chip, report, shlex.join(["nandlab", *sys.argv[1:]]))
+        write_report(found, request, chip, report, as_command())
         say_path(report, as_json)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,20 +13,12 @@ from nandlab._native import NandlabError
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.example import example
 from nandlab.cli.open_values import Searches, refuse_with_search, search_options
-from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
-from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.options import jobs_option, json_option, refuse_overwriting, report_option, written
+from nandlab.cli.output import as_command, print_json, print_table, say, say_path
 
 if TYPE_CHECKING:
     from nandlab.reproduce import Judged, Paper, Reproduction
     from nandlab.running.batch import State
-
-
-def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        if not path.endswith(".zip"):
-            raise click.BadParameter(f"{path}: a bundle is a .zip file")
-        writable(path)
-    return path
 
 
 @example("nandlab reproduce btree --report btree.html")
@@ -45,7 +35,7 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 @click.option(
     "--bundle",
     metavar="FILE.zip",
-    callback=_bundle,
+    callback=written("a bundle", ".zip"),
     help="Keep the paper's file, experiments, records, figures and report together.",
 )
 @click.option(
@@ -55,9 +45,7 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     type=click.Path(exists=True, file_okay=False),
     help="Replay recorded traces in DIR; the pages of docs/papers name the files.",
 )
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(min=1), help="Runs at once; default: one for each processor."
-)
+@jobs_option
 @click.option("--all", "take_all", is_flag=True, help="Measure every paper, as without PAPER.")
 @search_options
 @json_option
@@ -106,7 +94,7 @@ def command(  # noqa: C901, PLR0913 - one for each option
     else:
         for one in found:
             _print(one)
-    remade = shlex.join(["nandlab", *sys.argv[1:]])
+    remade = as_command()
     if report is not None:
         write_reproduction(found, report, remade)
         say_path(report, as_json)

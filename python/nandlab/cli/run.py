@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,48 +14,19 @@ from nandlab.cli.background import load_what_draws, unfinished
 from nandlab.cli.example import example
 from nandlab.cli.options import (
     Pair,
+    change_options,
     experiment_argument,
     json_option,
-    override,
-    policies_option,
     read,
     refuse_overwriting,
     report_option,
-    sets_option,
-    state_option,
-    writable,
+    written,
 )
-from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
+from nandlab.cli.output import as_command, echo_wrapped, print_json, print_table, say, say_path
 from nandlab.cli.plots import plots_of, plots_options
 
 if TYPE_CHECKING:
     from nandlab.experiment import Experiment
-
-
-def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        writable(path)
-        if not path.endswith((".csv", ".csv.gz", ".parquet")):
-            raise click.BadParameter(f"{path}: an operation log is a .csv, .csv.gz or .parquet file")
-        if path.endswith(".parquet"):
-            from nandlab.writing.parquet import require_polars
-
-            require_polars()
-    return path
-
-
-def _state(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        writable(path)
-    return path
-
-
-def _timeline(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
-    if path is not None:
-        writable(path)
-        if not path.endswith((".perfetto", ".pftrace", ".perfetto-trace")):
-            raise click.BadParameter(f"{path}: a timeline is a .perfetto or .pftrace file")
-    return path
 
 
 def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> list[Pair]:
@@ -73,27 +42,25 @@ def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None)
 @example("nandlab run experiment.toml --report report.html")
 @click.command("run")
 @experiment_argument()
-@sets_option
-@policies_option
-@state_option
+@change_options
 @report_option
 @plots_options
 @click.option(
     "--op-log",
     metavar="FILE",
-    callback=_op_log,
+    callback=written("an operation log", ".csv", ".csv.gz", ".parquet"),
     help="Log flash operations: .csv, .csv.gz, .parquet.",
 )
 @click.option(
     "--save-state",
     metavar="FILE",
-    callback=_state,
+    callback=written("a state"),
     help="Save the device after its preconditioning.",
 )
 @click.option(
     "--timeline",
     metavar="FILE",
-    callback=_timeline,
+    callback=written("a timeline", ".perfetto", ".pftrace", also=(".perfetto-trace",)),
     help="Write a timeline (.perfetto) for ui.perfetto.dev.",
 )
 @click.option(
@@ -130,7 +97,7 @@ def command(  # noqa: PLR0913 - one for each option
     from nandlab.writing.parquet import csv_beside
 
     plots = plots_of(drawn)
-    experiment = read(file, [override(pair, file) for pair in (*sets, *sample)])
+    experiment = read(file, [*sets, *sample])
     drawn_to = _drawn_to(timeline, timeline_window)
     outputs = {
         "--report": report,
@@ -169,7 +136,7 @@ def command(  # noqa: PLR0913 - one for each option
     result = outcome.result
     _print(result, as_json)
     if report is not None:
-        result.report(report, command=shlex.join(["nandlab", *sys.argv[1:]]))
+        result.report(report, command=as_command())
         say_path(report, as_json)
     if plots is not None:
         plots.write(result.pictures(), experiment.inputs())

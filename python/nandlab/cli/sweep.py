@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,147 +11,90 @@ from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.example import example
 from nandlab.cli.optimum import Above, optimum_option
 from nandlab.cli.optimum import sentences as optimum_sentences
-from nandlab.cli.options import (
-    Pair,
-    experiment_argument,
-    folder_for_files,
-    json_option,
-    override,
-    policies_option,
-    read,
-    refuse_overwriting,
-    report_option,
-    sets_option,
-    state_option,
-    values_by_key,
+from nandlab.cli.options import experiment_argument
+from nandlab.cli.output import echo_wrapped, print_table, say
+from nandlab.cli.points import (
+    Given,
+    carried_out,
+    executor_option,
+    folder_option,
+    goal_documents,
+    goal_option,
+    kept_options,
+    point_document,
+    require_drawing,
+    say_end,
+    say_twins,
+    shared_options,
+    state_of,
+    vary_option,
 )
-from nandlab.cli.output import echo_wrapped, print_json, print_table, say, say_path
-from nandlab.cli.points import goal_option, points_options, require_drawing
 from nandlab.running.varied import as_typed
 
 if TYPE_CHECKING:
     from nandlab.sweeping import Plan, Point, Sweep
 
 
-def _plots(ctx: click.Context, parameter: click.Parameter, folder: str | None) -> str | None:
-    require_drawing(folder)
-    return folder_for_files(ctx, parameter, folder)
-
-
 @example("nandlab sweep mine.toml --vary device.over_provisioning=0.07..0.5:8")
 @click.command("sweep")
 @experiment_argument()
-@click.option(
-    "--vary",
-    metavar="KEY=VALUES",
-    multiple=True,
-    required=True,
-    callback=values_by_key("key=values, as in seed=1..5"),
-    help="a,b,c; FROM..TO:N; FROM..TO:N:log; FROM..TO (whole numbers). Several --vary combine.",
-)
-@sets_option
-@policies_option
-@state_option
-@goal_option("Two have a Pareto front.")
-@points_options("point", "points", "after an interruption")
+@vary_option(required=True)
+@goal_option
+@executor_option
+@kept_options("point", "points", "after an interruption")
 @optimum_option
-@report_option
-@click.option(
-    "--plots",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    callback=_plots,
-    help="Draw pictures (SVG and PNG) into DIR.",
-)
-@json_option
-def command(  # noqa: PLR0913 - one for each option
+@folder_option("--plots", "Draw pictures (SVG and PNG) into DIR.")
+@shared_options()
+def command(
     file: str,
     vary: dict[str, str],
-    sets: list[Pair],
     goals: tuple[str, ...],
-    output: str | None,
-    fresh: bool,
-    executor: str,
-    jobs: int | None,
-    optimum: bool,
-    report: str | None,
     plots: str | None,
-    as_json: bool,
+    **shared: Any,  # noqa: ANN401 - options
 ) -> int:
     """Run every combination of values, and draw the results.
 
     Ctrl-C stops the sweep. The command then prints the finished points, with exit status 1; --output keeps
     them.
     """
-    require_drawing(report)
-    planned = _planned(file, vary, sets, goals)
-    outputs = {"--report": report, "--output": output}
-    refuse_overwriting(outputs, {path for point in planned.points for path in point.experiment.inputs()})
-    _say_twins(planned)
-    found = _carried_out(
-        replace(planned, executor=executor, jobs=jobs, output=output, fresh=fresh, optimum=optimum)
-    )
-    if as_json:
-        print_json(_document(found))
-    else:
-        _print(found)
-    if output is not None and not found.stopped:
-        click.echo(f"\npoints: {output}", err=as_json)
+    from nandlab.sweeping import carry_out
+
+    given = Given(**shared)
+    require_drawing(given.report, plots)
+    planned = _planned(given, file, vary, goals)
+    given.refuse_overwriting({path for point in planned.points for path in point.experiment.inputs()})
+    say_twins(((point.key, point.name) for point in planned.points), ", and runs once")
+    planned = replace(planned, optimum=given.optimum, **given.how())
+    found = carried_out(carry_out, planned, "sweep", "{} points")
+    given.show(lambda: _document(found), lambda: _print(found))
+    if given.output is not None and not found.stopped:
+        click.echo(f"\npoints: {given.output}", err=given.as_json)
     if any(point.record is not None for point in found.points):
-        _draw(found, report, plots, as_json)
-    elif report is not None or plots is not None:
+        for path in [] if plots is None else found.plots(plots):
+            say(f"picture: {path}")
+        given.draw(found)
+    elif given.report is not None or plots is not None:
         say("nothing was drawn: no point has a result")
-    _say_end(found, output)
+    _say_end(found, given.output)
     return _status(found)
 
 
-def _planned(file: str, vary: dict[str, str], sets: list[Pair], goals: tuple[str, ...]) -> Plan:
+def _planned(given: Given, file: str, vary: dict[str, str], goals: tuple[str, ...]) -> Plan:
     from nandlab.sweeping import plan
     from nandlab.sweeping.axes import axes_of
     from nandlab.sweeping.goals import goal_of
 
-    twice = [key for key, _ in sets if key in vary]
-    if twice:
-        raise click.UsageError(f"{twice[0]} is given twice")
     wanted = [goal_of(goal) for goal in dict.fromkeys(goals)]
-    experiment = read(file, [override(pair, file) for pair in sets])
-    return plan(experiment, axes_of(vary), wanted, "--vary")
-
-
-def _carried_out(planned: Plan) -> Sweep:
-    from nandlab.cli.progress import Waiting
-    from nandlab.sweeping import carry_out
-
-    with Waiting() as waiting:
-
-        def show(done: int, total: int, share: float) -> None:
-            waiting.update("sweep", share, f"{done:,} of {total:,} points done")
-
-        return carry_out(planned, show)
-
-
-def _say_twins(planned: Plan) -> None:
-    first: dict[str, Point] = {}
-    for point in planned.points:
-        twin = first.setdefault(point.key, point)
-        if twin is not point:
-            say(f"note: {point.name} is the same experiment as {twin.name}, and runs once")
+    return plan(given.read(file, vary), axes_of(vary), wanted, "--vary")
 
 
 def _document(found: Sweep) -> dict[str, Any]:
     fronts = found.front if len(found.goals) > 1 else [None] * len(found.points)
     return {
         "axes": [{"key": axis.key, "values": axis.meant()} for axis in found.axes],
-        "goals": [{"name": goal.name, "maximise": goal.maximise} for goal in found.goals],
+        "goals": goal_documents(found),
         "points": [
-            {
-                "values": point.values,
-                "goals": dict(zip((goal.name for goal in found.goals), found.figures(point), strict=True)),
-                "front": on_front,
-                "result": point.record,
-                "error": point.error,
-                **_above(point).document(),
-            }
+            point_document(found, point, on_front) | _above(point).document()
             for point, on_front in zip(found.points, fronts, strict=True)
         ],
         "reused": found.reused,
@@ -173,7 +114,7 @@ def _print(found: Sweep) -> None:
     from nandlab.sweeping.words import columns
 
     described, keys = columns(found), len(found.axes)
-    states = [_state(point) for point in found.points]
+    states = [state_of(point.result, point.error) for point in found.points]
     rows = []
     for point, state in zip(found.points, states, strict=True):
         cells = [column.cell(point) for column in described]
@@ -201,42 +142,15 @@ def _print(found: Sweep) -> None:
         echo_wrapped(f"\n{sentence}")
 
 
-def _state(point: Point) -> str:
-    if point.error is not None:
-        return "failed"
-    return "not run" if point.result is None else "PARTIAL" if point.result.partial else ""
-
-
-def _draw(found: Sweep, report: str | None, plots: str | None, as_json: bool) -> None:
-    if plots is not None:
-        for path in found.plots(plots):
-            say(f"picture: {path}")
-    if report is not None:
-        found.report(report, shlex.join(["nandlab", *sys.argv[1:]]))
-        say_path(report, as_json)
-
-
 def _say_end(found: Sweep, output: str | None) -> None:
     for point in found.points:
         if point.error is not None:
             say(f"error: {point.name}: {as_typed(str(point.error))}")
         elif point.result is not None and point.result.stopped is not None:
             say(f"error: {point.name}: {point.result.stopped.message}")
-    if found.reused:
-        say(f"{found.reused} of {len(found.points)} points were finished before, and did not run again")
+    say_end(found, "points", len(found.points), output)
     if not found.stopped and all(point.record is None for point in found.points):
         say("error: every point failed, and there is nothing to compare: the errors above say why")
-    if found.stopped:
-        done = sum(point.record is not None for point in found.points)
-        kept = (
-            f"are kept in {output}.journal; the same command goes on after them"
-            if output is not None
-            else "are printed; with --output they are kept, and the same command goes on after them"
-        )
-        if done:
-            say(f"stopped: {done} of {len(found.points)} points are done and {kept}")
-        else:
-            say(f"stopped before the first of {len(found.points)} points was done: nothing is kept")
 
 
 def _status(found: Sweep) -> int:

@@ -55,13 +55,14 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def run_all(
+def run_all(  # noqa: PLR0913 - what a run may write
     experiments: Sequence[Experiment],
     jobs: int | None = None,
     progress: Callable[[State], object] | None = None,
     op_log: str | None = None,
     save_state: str | None = None,
     timeline: tuple[str, str | None] | None = None,
+    ended: Callable[[int, Outcome], object] | None = None,
 ) -> tuple[list[Outcome], bool]:
     """Runs every experiment; outcomes come in the order of `experiments`, whatever order they end in.
 
@@ -72,6 +73,8 @@ def run_all(
         op_log: A CSV file for the flash operations; for a single experiment only.
         save_state: A file for the device after preconditioning; for a single experiment only.
         timeline: A file for the timeline and its window; for a single experiment only.
+        ended: Called with the place and outcome of each experiment that ran to its end. An error in it ends
+            the batch.
 
     Returns:
         The outcomes, and whether Ctrl-C stopped the batch: running experiments then have a partial result.
@@ -93,7 +96,11 @@ def run_all(
                     running[at] = experiments[at].start(op_log, save_state, *(timeline or ()))
                 except NandlabError as error:
                     outcomes[at] = Outcome(error=error)
+            under_way = list(running)
             _collect(running, outcomes, POLL_S)
+            if ended is not None:
+                for at in [at for at in under_way if at not in running]:
+                    ended(at, outcomes[at])
             if progress is not None:
                 states = {at: Stage(*run.progress(), run.share()) for at, run in running.items()}
                 done = len(experiments) - len(waiting) - len(running)
@@ -101,6 +108,9 @@ def run_all(
     except KeyboardInterrupt:
         _stop(running, outcomes)
         return outcomes, True
+    except OSError:
+        _stop(running, outcomes)
+        raise
     return outcomes, False
 
 

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 from nandlab._native import ConfigError
 from nandlab.experiment import Experiment
 from nandlab.running.batch import processors
-from nandlab.running.varied import in_the_chosen, override, varied_by
 from nandlab.searching.limits import Limit, limit_of
 from nandlab.searching.sampler import Sampler, require_optuna
 from nandlab.searching.space import Free, Texts, space_of
 from nandlab.sweeping import Plan as Batch
-from nandlab.sweeping import Point, Progress, Running, Sweep
+from nandlab.sweeping import Point, Progress, Running, Sweep, point_of
 from nandlab.sweeping.axes import Value
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
-from nandlab.sweeping.store import Store, require_polars
+from nandlab.sweeping.store import Store, kept
 from nandlab.sweeping.work import Done
+from nandlab.writing.parquet import require_polars
 from nandlab.writing.sizes import bytes_of
 
 if TYPE_CHECKING:
@@ -268,30 +268,18 @@ def plan(  # noqa: PLR0913 - what there is to check
         if each.key == "seed":
             raise ConfigError("the seed cannot be free: it would pick the luckiest run, not the best design")
         for text in each.ends():
-            try:
-                _with(experiment, (each,), (text,)).resolve()
-            except ConfigError as error:
-                raise ConfigError(varied_by(str(error), [each.key], named)) from None
+            error = point_of(experiment, {each.key: text}, (text,), named).error
+            if error is not None:
+                raise ConfigError(error)
     return Plan(experiment, space, wanted, bounds, budget, seed)
-
-
-def _with(experiment: Experiment, space: Sequence[Free], texts: Texts) -> Experiment:
-    place = os.path.join(experiment.folder, "experiment.toml")  # noqa: PTH118 - as it is written
-    pairs = list(zip((free.key for free in space), texts, strict=True))
-    pairs = in_the_chosen(pairs, experiment.resolve)
-    return experiment.override(*(override(pair, place) for pair in pairs))
 
 
 def carry_out(planned: Plan, progress: Progress | None = None) -> Search:
     """Carries a search out; raises as `search`, but a stop is told in the result."""
-    if planned.output is not None:
-        require_polars()
-    with ExitStack() as stack:
-        store = None
-        mark = planned.mark()
-        if planned.output is not None:
-            store = stack.enter_context(Store(planned.output, None, planned.fresh, mark))
-        under_way = _UnderWay(planned, store, stack, progress)
+    mark = planned.mark()
+    done: dict[str, Done] = {}
+    with kept(planned.output, None, planned.fresh, done, mark) as store, ExitStack() as stack:
+        under_way = _UnderWay(planned, store, stack, progress, done)
         try:
             stopped = False
             under_way.run()
@@ -313,17 +301,15 @@ class _UnderWay:
     store: Store | None
     stack: ExitStack
     progress: Progress | None
+    done: dict[str, Done]
     sampler: Sampler = field(init=False)
     points: list[Point] = field(default_factory=list)
-    done: dict[str, Done] = field(default_factory=dict)
     reused: int = 0
     engine: Engine | None = None
 
     def __post_init__(self) -> None:
         planned = self.planned
         self.sampler = Sampler(planned.space, planned.goals, planned.seed)
-        if self.store is not None:
-            self.done.update((key, Done(0, record)) for key, record in self.store.found.items())
         self.before = set(self.done)
 
     def run(self) -> None:
@@ -343,13 +329,8 @@ class _UnderWay:
         values: dict[str, Value] = {
             free.key: _value(free, text) for free, text in zip(planned.space, texts, strict=True)
         }
-        one = _with(planned.experiment, planned.space, texts)
-        try:
-            return Point(values, texts, one, one.fingerprint())
-        except ConfigError as error:
-            # Each value alone can be set, and these together cannot.
-            said = varied_by(str(error), [free.key for free in planned.space], "free:")
-            return Point(values, texts, one, f"refused {texts}", error=said, kind="input")
+        # Each value alone can be set; these together may be refused.
+        return point_of(planned.experiment, values, texts, "free:")
 
     def _run(self, points: list[Point]) -> None:
         waiting = list({point.key: point for point in points if point.key not in self.done}.values())

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from queue import Empty, SimpleQueue
@@ -23,8 +23,9 @@ from nandlab.running.varied import in_the_chosen, override, varied_by
 from nandlab.sweeping.axes import Axis, Value, axes_of
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
-from nandlab.sweeping.store import Store, require_polars
+from nandlab.sweeping.store import Store, kept
 from nandlab.sweeping.work import Done, Sent, Task, refuse_unpicklable, run_task
+from nandlab.writing.parquet import require_polars
 
 if TYPE_CHECKING:
     import pandas
@@ -261,32 +262,34 @@ def plan(experiment: Experiment, axes: Sequence[Axis], goals: Sequence[Goal], na
 
     """
     points = []
-    place = os.path.join(experiment.folder, "experiment.toml")  # noqa: PTH118 - as it is written
     meant = [dict(zip(axis.values, axis.meant(), strict=True)) for axis in axes]
     for texts in itertools.product(*(axis.values for axis in axes)):
-        pairs = [(axis.key, text) for axis, text in zip(axes, texts, strict=True)]
-        # A path among the values starts from the current folder, a path in a file from the file's folder.
         values = {axis.key: known[text] for axis, known, text in zip(axes, meant, texts, strict=True)}
-        try:
-            placed = in_the_chosen(pairs, experiment.resolve)
-            one = experiment.override(*(override(pair, place) for pair in placed))
-            points.append(Point(values, texts, one, one.fingerprint()))
-        except ConfigError as error:
-            keys = [*values, *(key for key, _ in in_the_chosen(pairs, experiment.resolve))]
-            raise ConfigError(varied_by(str(error), keys, named)) from None
+        point = point_of(experiment, values, texts, named)
+        if point.error is not None:
+            raise ConfigError(point.error)
+        points.append(point)
     return Plan(list(axes), list(goals), points)
+
+
+def point_of(experiment: Experiment, values: dict[str, Value], texts: tuple[str, ...], named: str) -> Point:
+    """An experiment with a value for each key; if refused, with an error that calls their source `named`."""
+    # A path among the values starts from the current folder, a path in a file from the file's folder.
+    place = os.path.join(experiment.folder, "experiment.toml")  # noqa: PTH118 - as it is written
+    one, pairs = experiment, list(zip(values, texts, strict=True))
+    try:
+        pairs = in_the_chosen(pairs, experiment.resolve)
+        one = experiment.override(*(override(pair, place) for pair in pairs))
+        return Point(values, texts, one, one.fingerprint())
+    except ConfigError as error:
+        said = varied_by(str(error), [*values, *(key for key, _ in pairs)], named)
+        return Point(values, texts, one, f"refused {texts}", error=said, kind="input")
 
 
 def carry_out(planned: Plan, progress: Progress | None = None) -> Sweep:
     """Runs all unfinished points; raises as `sweep`, but a stop is told in the result."""
-    if planned.output is not None:
-        require_polars()
-    with ExitStack() as stack:
-        store = None
-        if planned.output is not None:
-            keys = {point.key for point in planned.points}
-            store = stack.enter_context(Store(planned.output, keys, planned.fresh))
-            planned.done.update((key, Done(0, record)) for key, record in store.found.items())
+    keys = {point.key for point in planned.points}
+    with kept(planned.output, keys, planned.fresh, planned.done) as store:
         reused = sum(point.key in planned.done for point in planned.points)
         stopped = _run(planned, store, progress)
         points = [_with(point, planned.done.get(point.key)) for point in planned.points]

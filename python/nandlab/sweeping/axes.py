@@ -63,9 +63,13 @@ class Axis:
         }
         return found if len(kinds) == 1 else list(self.values)
 
+    def is_workload(self) -> bool:
+        """Whether its values are workloads, or their options."""
+        return self.key.split(".")[0] == "workload"
+
     def is_given(self) -> bool:
         """Whether its values are no design choice: workloads, and seeds."""
-        return self.key == "seed" or self.key.split(".")[0] == "workload"
+        return self.key == "seed" or self.is_workload()
 
     def is_numeric(self) -> bool:
         """Whether a curve can be drawn over it."""

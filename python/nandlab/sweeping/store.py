@@ -9,15 +9,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from nandlab._native import ConfigError, NandlabError
+from nandlab._native import ConfigError
 from nandlab.sweeping.signals import afterwards
-from nandlab.sweeping.work import as_json
+from nandlab.sweeping.work import Done, as_json
 from nandlab.writing.new_file import check_writable, target_of, write_whole
+from nandlab.writing.parquet import require_polars
 
 JOURNAL = ".journal"
 _HEAD = {"nandlab": "points of a sweep", "form": 1}
@@ -161,6 +162,24 @@ class Store:
         self._end = 0
 
 
+@contextlib.contextmanager
+def kept(
+    output: str | os.PathLike[str] | None,
+    keys: Collection[str] | None,
+    fresh: bool,
+    done: dict[str, Done],
+    mark: str = "",
+) -> Iterator[Store | None]:
+    """The store of an output, its points added to `done`; None without an output. Raises as `Store`."""
+    if output is None:
+        yield None
+        return
+    require_polars()
+    with Store(output, keys, fresh, mark) as store:
+        done.update((key, Done(0, record)) for key, record in store.found.items())
+        yield store
+
+
 def _lock(file: BinaryIO, output: str | os.PathLike[str]) -> None:
     try:
         import fcntl
@@ -197,11 +216,3 @@ def _points_of_parquet(path: Path, mark: str) -> dict[str, dict[str, Any]]:
     except OSError as error:
         raise OSError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
     return {key: json.loads(record) for key, record in frame.iter_rows() if record is not None}
-
-
-def require_polars() -> None:
-    """Says how to install polars for a Parquet file or a frame, before runs that would fail without it."""
-    import importlib.util
-
-    if importlib.util.find_spec("polars") is None:
-        raise NandlabError("the points of a sweep as a frame need polars: pip install polars")

@@ -30,11 +30,14 @@ def labels(axes: Sequence[Axis]) -> list[dict[str, str]]:
 
     >>> labels([Axis("device.over_provisioning", ("0.07", "0.13142857142857142"))])
     [{'0.07': '7 %', '0.13142857142857142': '13.1 %'}]
+    >>> labels([Axis("precondition.from_state", ("states/a.bin", "b.bin"))])
+    [{'states/a.bin': 'a.bin', 'b.bin': 'b.bin'}]
     """
     found = []
     for axis, title in zip(axes, titles_of([axis.key for axis in axes]), strict=True):
         meant = axis.meant()
-        shown = [label(title, text) for text in axis.values] if title in TITLES.values() else numbered(meant)
+        is_number = axis.is_numeric() and title not in TITLES.values()
+        shown = numbered(meant) if is_number else [label(title, text) for text in axis.values]
         if axis.is_size():
             shown = [units.size(value) for value in meant if not isinstance(value, str)]
         own = [policies_in_words(text) for text in axis.values]

@@ -18,9 +18,9 @@ POLL_S = 0.1
 
 
 def require_polars() -> None:
-    """Says how to install the packages for Parquet, before a run that would fail without them."""
+    """Says how to install polars for a frame or a Parquet file, before runs that would fail without it."""
     if importlib.util.find_spec("polars") is None:
-        raise NandlabError("a Parquet file needs polars: pip install polars, or take .csv or .csv.gz")
+        raise NandlabError("a frame or a Parquet file needs polars: pip install polars")
 
 
 @contextlib.contextmanager
