@@ -32,7 +32,7 @@ LISTED = {
     ),
     "wap-lru": (
         26,
-        "b08ed0a0056c30fde60867825c6c2a136b0bd61f9fce474bd7f6dbe05f0c1950",
+        "1f9bcfc02a77d3c3d73af8515d1aa4f203f0a566450741ac43253ae0b262d3ca",
         ("fig", "model.", "sec2.", "sec3."),
     ),
     "sector-map": (
