@@ -439,6 +439,8 @@ def replaced(path: Path, pattern: str, by: str) -> str:
 def main() -> None:
     """Writes or checks."""
     option, names = sys.argv[1:2], [each for each in sys.argv[1:] if not each.startswith("-")]
+    if any(each.startswith("-") and each not in ("--check", "--words", "--scan") for each in sys.argv[1:]):
+        raise SystemExit(__doc__)
     wrong = []
     for name in names or PAPERS:
         paper = read(name)
