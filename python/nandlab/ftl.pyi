@@ -475,7 +475,8 @@ def sector_map(
             Default 1048576.
         replacement: The map unit that leaves memory. Default "clock".
         write_back: The part of a changed map unit written when it leaves memory. Default "unit".
-        collection: When garbage collection moves a victim's sectors. Default "at_once".
+        collection: When garbage collection moves a victim's sectors. Tokens take about a block of each
+            die's spare room. Default "at_once".
         changed_map_pages: Most map pages in memory with changes that are not on flash, looked at after
             each write of the host; beyond it the one with the oldest change is written and stays in
             memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units of
@@ -525,7 +526,8 @@ def hybrid_map(
             Default 1048576.
         replacement: The map unit that leaves memory. Default "clock".
         write_back: The part of a changed map unit written when it leaves memory. Default "unit".
-        collection: When garbage collection moves a victim's sectors. Default "at_once".
+        collection: When garbage collection moves a victim's sectors. Tokens take about a block of each
+            die's spare room. Default "at_once".
         changed_map_pages: Most map pages in memory with changes that are not on flash, looked at after
             each write of the host; beyond it the one with the oldest change is written and stays in
             memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units of

@@ -11,6 +11,7 @@ from programs import process
 from test_nvme import served
 from virtual_machine import base, machine, missing
 
+# A virtual machine boots for each test: minutes, and packages that `make test` does without.
 pytestmark = pytest.mark.skipif(not os.environ.get("NANDLAB_NVME_HOST"), reason="part of make test-nvme")
 
 CONNECT = """

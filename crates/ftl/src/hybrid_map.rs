@@ -45,8 +45,9 @@
 //! ## References
 //! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean; section 5.
 
+pub use crate::parts::collection::Collection;
 use crate::parts::sectored::{self, sectored_options, Hybrid, Options, SectorMapped};
-pub use crate::parts::sectored::{Collection, Replacement, Rewrite, WriteBack};
+pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
 use crate::Variant;
 
 /// The hybrid map.

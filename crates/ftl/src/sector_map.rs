@@ -84,8 +84,9 @@
 //! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of
 //! Page-level Address Mappings. ASPLOS 2009.
 
+pub use crate::parts::collection::Collection;
 use crate::parts::sectored::{self, sectored_options, Options, SectorMapped};
-pub use crate::parts::sectored::{Collection, Replacement, Rewrite, WriteBack};
+pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
 use crate::Variant;
 
 /// The sector map.

@@ -49,11 +49,12 @@ mod config;
 mod mount;
 
 use crate::parts::blocks::table::BlockTable;
+pub use crate::parts::collection::Collection;
 use crate::parts::engine::{self, Noted, PageMapped, Pages, Target};
 use crate::parts::noted_map::{Holds, NotedMap};
 use crate::parts::partial::{padded, read_mapped, refuse_lost};
 use crate::{Facts, FtlError, RamUse, Trims, Variant};
-pub use config::{Allocation, Collection, Config, Firmware, ReverseMap};
+pub use config::{Allocation, Config, Firmware, ReverseMap};
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask,
 };

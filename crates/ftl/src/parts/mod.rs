@@ -9,6 +9,7 @@
 //! | Which blocks hold one kind of pages, apart from others? | `blocks/area.rs` |
 //! | Where is a logical page: in memory, or on flash? | `noted_map.rs`, `flash_map.rs` with `map_entries.rs` |
 //! | How does a trim survive a power cut? | `trim_notes.rs`, `trim_note.rs` |
+//! | When do a victim's pages move: at once, or by tokens? | `collection.rs` |
 //! | Which block is emptied, where do pages go, how is wear evened out? | `victim.rs`, `placement.rs`, `wear.rs` |
 //! | What is a policy asked? | `policy.rs` |
 //! | How do I write an FTL that maps pages? | `engine.rs`, with `../page.rs` as an example |
@@ -22,6 +23,7 @@
 pub mod block_mapped;
 pub mod blocks;
 pub(crate) mod bound_logs;
+pub mod collection;
 pub(crate) mod copies;
 pub mod engine;
 pub(crate) mod flash_map;

@@ -1,5 +1,6 @@
 //! The options.
 
+use crate::parts::collection::Collection;
 use crate::parts::engine::room::{balance_pages, usable_pages};
 use crate::parts::trim_notes::TrimNotes;
 use crate::{error, FtlError, Variant};
@@ -68,17 +69,6 @@ pub enum Allocation {
     Static,
     /// The banks in turn.
     Dynamic,
-}
-
-/// When a victim's pages move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Collection {
-    /// At once, when the bank's open block is full, as in the firmware: the write waits until the victim is empty.
-    #[default]
-    AtOnce,
-    /// By tokens, as in the page map: each host page moves a few pages, so the banks work side by side.
-    Tokens,
 }
 
 /// How garbage collection learns a victim's contents.

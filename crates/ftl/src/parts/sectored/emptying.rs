@@ -7,7 +7,8 @@
 //! Survivors wait in memory until they fill a page, or until the victim was read to its end. The map still points into the
 //! victim. If the host replaces such a sector meanwhile, the sector is dropped ([`Emptying::forget`]).
 
-use super::{Collection, Holds, Scheme, SectorMapped, Target};
+use super::{Holds, Scheme, SectorMapped, Target};
+use crate::parts::collection::Collection;
 use crate::parts::merge_buffer::{Gathered, DEAD};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, Origin, PageBuf, Ppa};

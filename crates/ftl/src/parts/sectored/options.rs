@@ -1,5 +1,7 @@
 //! Options for the FTLs with sector maps.
 
+use crate::parts::collection::Collection;
+
 /// The map unit that leaves memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -33,18 +35,6 @@ pub enum WriteBack {
     Unit,
     /// The changed map pages.
     Pages,
-}
-
-/// When a victim's sectors move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Collection {
-    /// At once, when the die's open block is full, as in the board's firmware: the page waits until the victim is empty.
-    #[default]
-    AtOnce,
-    /// By tokens, as in the page map: each host page moves a part of its die's victim, so the dies work side by side. It
-    /// takes about a block of each die's spare room.
-    Tokens,
 }
 
 /// How pages and sectors are mapped together.
@@ -104,7 +94,8 @@ macro_rules! sectored_options {
             /// The part of a changed map unit written when it leaves memory.
             pub write_back: $crate::parts::sectored::WriteBack,
             /// When garbage collection moves a victim's sectors.
-            pub collection: $crate::parts::sectored::Collection,
+            /// Tokens take about a block of each die's spare room.
+            pub collection: $crate::parts::collection::Collection,
             /// Most map pages in memory with changes that are not on flash, looked at after each write of the host; beyond it
             /// the one with the oldest change is written and stays in memory, as firmware does that bounds the time of a mount. 0 is no limit. It needs units
             /// of whole map pages.
