@@ -160,7 +160,7 @@ def _block(device: str) -> tuple[int, int]:
     if device not in names and Path(device).suffix != ".toml":
         raise ConfigError(f"there is no device {device!r}; there are {', '.join(names)}, and FILE.toml")
     device_table = {"profile": device, "over_provisioning": 0.5}
-    some = Experiment(workload={"uniform": {}}, ftl="page", device=device_table)
+    some = Experiment(workload={"uniform": {}}, ftl={"page": {}}, device=device_table)
     shape = some.resolve()["device"]["shape"]
     planes = shape["channels"] * shape["dies_per_channel"] * shape["planes_per_die"]
     return shape["pages_per_block"] * shape["page_bytes"], planes
