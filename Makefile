@@ -75,7 +75,8 @@ lint: build $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# A dead link or an unknown page ends it (not with --quiet: then mkdocs counts no warnings). What it builds can be read without a server: reports/site/index.html.
+# A dead link or an unknown page ends it; with --quiet mkdocs would count no warnings. What it builds can be read without a
+# server: reports/site/index.html.
 docs: build $(VENV)/.docs
 	@mkdir -p reports
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
