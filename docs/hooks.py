@@ -92,7 +92,8 @@ def _notebook(path: Path) -> str:
     for cell in cells:
         text = "".join(cell["source"])
         # The page stands a folder above the notebook.
-        parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else text.replace("](../", "]("))
+        words = text.replace("](../", "](")
+        parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else words)
     name = path.relative_to(ROOT)
     return "\n\n".join([*parts, f"The notebook is `{name}`; the tests run it."]) + "\n"
 
