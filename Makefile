@@ -75,10 +75,11 @@ lint: build $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# A dead link or an unknown page ends it. What it builds can be read without a server: reports/site/index.html.
+# A dead link or an unknown page ends it; with --quiet mkdocs would count no warnings. What it builds can be read without a
+# server: reports/site/index.html.
 docs: build $(VENV)/.docs
 	@mkdir -p reports
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Draws the pictures of README and docs again. It takes a Chromium, fio, sqlite3, e2fsprogs, fuse2fs and fuse3. Left out are
 # pictures with data from elsewhere (drives-*.png, calibrate.png), and scale.png, which measures the machine.

@@ -91,7 +91,9 @@ def _notebook(path: Path) -> str:
     parts = []
     for cell in cells:
         text = "".join(cell["source"])
-        parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else text)
+        # The page stands a folder above the notebook.
+        words = text.replace("](../", "](")
+        parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else words)
     name = path.relative_to(ROOT)
     return "\n\n".join([*parts, f"The notebook is `{name}`; the tests run it."]) + "\n"
 

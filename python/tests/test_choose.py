@@ -104,9 +104,29 @@ def test_options_apply_to_those_that_have_them(nandlab_command):
     assert experiments["minv"]["fs"]["minv"]["gc"]["passive_limit"] == 3
 
 
+def test_a_chip_comes_from_a_file_as_from_a_bundled_profile(nandlab_command, tmp_path):
+    profile = next(each["doc"] for each in lists()["devices"] if each["name"] == "k9f5608")
+    (tmp_path / "chip.toml").write_text(profile, encoding="utf-8")
+    from_file, bundled = (
+        nandlab_command(
+            "choose", "--flash", "1M", *PHONE, "--device", device, "--json", cwd=tmp_path
+        ).document
+        for device in ("chip.toml", "k9f5608")
+    )
+    figures = [
+        [
+            {key: each[key] for key in ("name", "fits", "transaction_us", "erases")}
+            for each in found["candidates"]
+        ]
+        for found in (from_file, bundled)
+    ]
+    assert figures[0] == figures[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("--flash", "1M", "--workload", "phone", "--device", "no.toml"), "no.toml: there is no such file"),
         (("--flash", "1M", "--workload", "fone"), "did you mean phone"),
         (("--flash", "1M", "--workload", "zipf"), "there is no workload of files 'zipf'"),
         (("--flash", "1000", "--workload", "phone"), "is no number of blocks of 16 KiB"),

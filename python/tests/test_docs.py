@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import nandlab
+from nandlab.listing import lists
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -159,3 +160,27 @@ def test_the_table_of_exit_statuses_is_that_of_the_code(nandlab_command, small, 
     assert nandlab_command("disk", "check", tmp_path / "empty.img").status == 1
     assert nandlab_command("run", small, "--set", "seed=-1").status == 2
     assert nandlab_command("run", "--no-such-option").status == 2
+
+
+LEAST = re.findall(
+    r"^\| ((?:`\w+`(?:, )?)+) \|[^|]*\| ([\d.]+) % \| ([\d.]+) % \|$",
+    (DOCS / "devices.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+"""FTLs of a row, and their least over-provisioning in per cent on one die and on 32."""
+
+
+def test_the_table_of_the_least_spare_space_has_every_ftl():
+    named = [name for row, *_ in LEAST for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(ftl["name"] for ftl in lists()["ftls"] if not ftl.get("is_elsewhere"))
+
+
+@pytest.mark.parametrize(("row", "one", "many"), LEAST)
+def test_the_least_spare_space_is_that_of_the_message(row, one, many):
+    for ftl in re.findall(r"`(\w+)`", row):
+        for profile, capacity, least in (("generic", "64 MiB", one), ("generic-8x4", "16 GiB", many)):
+            device = {"profile": profile, "capacity": capacity, "over_provisioning": 1e-9}
+            with pytest.raises(nandlab.ConfigError) as refused:
+                nandlab.Experiment(workload={"uniform": {}}, ftl=ftl, device=device).resolve()
+            found = re.search(r"set device\.over_provisioning = ([\d.]+)", str(refused.value))
+            assert f"{100 * float(found[1]):.1f}" == least, ftl

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._native import ConfigError, toml_to_json
@@ -142,10 +143,7 @@ def _candidate(wish: Wish, name: str, tree: Tree, applied: Sequence[str]) -> Can
 
 
 def _base(wish: Wish) -> Tree:
-    devices = {each["name"]: each for each in lists()["devices"]}
-    if wish.device not in devices:
-        raise ConfigError(f"there is no device {wish.device!r}; there are {', '.join(devices)}")
-    block, planes = _block(devices[wish.device])
+    block, planes = _block(wish.device)
     blocks, rest = divmod(wish.flash_bytes, block * planes)
     if rest or not blocks:
         words = f"{units.size(block)}" + (f" on each of {planes} planes" if planes > 1 else "")
@@ -156,16 +154,21 @@ def _base(wish: Wish) -> Tree:
     }
 
 
-def _block(profile: Mapping[str, Any]) -> tuple[int, int]:
-    """A block's bytes, and the plane count."""
-    shape = json.loads(toml_to_json(profile["doc"], profile["name"]))["tree"]["shape"]
-    planes = profile["blocks"] // int(shape["blocks_per_plane"])
-    return profile["pages_per_block"] * profile["page_bytes"], planes
+def _block(device: str) -> tuple[int, int]:
+    """A block's bytes, and the plane count, of a bundled profile or of one in a file."""
+    names = [each["name"] for each in lists()["devices"]]
+    if device not in names and Path(device).suffix != ".toml":
+        raise ConfigError(f"there is no device {device!r}; there are {', '.join(names)}, and FILE.toml")
+    device_table = {"profile": device, "over_provisioning": 0.5}
+    some = Experiment(workload={"uniform": {}}, ftl={"page": {}}, device=device_table)
+    shape = some.resolve()["device"]["shape"]
+    planes = shape["channels"] * shape["dies_per_channel"] * shape["planes_per_die"]
+    return shape["pages_per_block"] * shape["page_bytes"], planes
 
 
 def _in_bytes(error: str, wish: Wish) -> str:
     """A sentence with the flash size in place of a block count."""
-    block, planes = _block(next(each for each in lists()["devices"] if each["name"] == wish.device))
+    block, planes = _block(wish.device)
 
     def flash(found: re.Match[str]) -> str:
         return f"take a flash of {int(found[1]) * block * planes // 1024} KiB"

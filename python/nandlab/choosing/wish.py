@@ -23,7 +23,7 @@ class Wish:
     Args:
         workload: A file workload's table, such as {"phone": {}}.
         flash_bytes: Flash size.
-        device: A device profile's name; the flash size sets its block count.
+        device: A device profile's name, or the path of one, FILE.toml; the flash size sets its block count.
         ram_bytes: Memory for tables; None: as much as needed.
         nvram_bytes: Byte-addressable memory that survives.
         daily_bytes: File data written in a day, in bytes.

@@ -60,7 +60,7 @@ class Size(click.ParamType):
     "--daily", type=Size(), default="1M", show_default=True, help="File data written in a day, such as 10M."
 )
 @click.option("--years", type=float, default=5, show_default=True, help="How long the device must last.")
-@click.option("--device", default="k9f5608", show_default=True, help="Profile of the chip.")
+@click.option("--device", default="k9f5608", show_default=True, help="Profile of the chip, or FILE.toml.")
 @click.option("--transactions", metavar="N", type=click.IntRange(min=1), help="Length of the workload.")
 @sets_option
 @policies_option
