@@ -22,7 +22,7 @@
 //!
 //! ## Recovery
 //! Mount reads every spare area; a page's copy with the highest sequence number wins. It reads pages in full if they
-//! may be torn (`parts/blocks/scan.rs`), then fills the open blocks further. A block that looks erased on a used device
+//! may be torn (`parts/blocks/scan.rs`), then closes the open blocks, as their next page may hold a cut program. A block that looks erased on a used device
 //! is erased again before its first page, under the cause `reerase`: its erase may have been cut. A flush writes trims
 //! to note pages: one bitmap per segment with its unmapped pages. A segment's newest note replaces the older ones.
 //!
@@ -85,7 +85,7 @@ impl Noted for Scheme {
 
 impl engine::Scheme for Scheme {
     type Config = Config;
-    const RESUMES: bool = true;
+    const RESERVES_OPEN_ROOM: bool = true;
     const WAITS: bool = true;
     const PADS_PAIRS: bool = true;
 

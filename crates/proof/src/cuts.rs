@@ -11,7 +11,7 @@ use crate::rig::{flash, Flash, Lost, Powered, Rig};
 use crate::script::{self, Mix, Step};
 use crate::subject::{in_turn, Subject};
 use nandlab_block::Error;
-use nandlab_ftl::{FtlConfig, Trims};
+use nandlab_ftl::FtlConfig;
 use nandlab_nand::operation::Operation;
 use nandlab_nand::power_cut::{CutPlan, Form, Uncut};
 use nandlab_nand::random::Random;
@@ -25,26 +25,14 @@ const CASE_STEPS: usize = 200;
 /// Steps after each mount, for the next cut, and after the last one.
 const TAIL_STEPS: usize = 8;
 
-/// FTLs that fill an open block further after a mount, and so do not survive weak pages. The page map is one. If it closed the block, many mounts would use up its
-/// reserve. A mount may give up a block whose pages all have twins elsewhere, if moved pages keep their
-/// sequence numbers; with that every cut passed. But with two blocks in reserve on a chip without gaps, an erase that failed
-/// behind the mount left no room.
-const RESUMING: [&str; 1] = ["page"];
-
-/// Forms after which a block with erased pages above old ones looks open. Such an FTL survives them if an old page never
-/// counts again, so not without notes of trims.
-const LOOKS_OPEN: [Form; 3] = [Form::TornEraseSuffix, Form::TornEraseScattered, Form::UnstableErase];
-
 /// FTLs that take old pages for new ones if a zone's cut reset shows them at a later mount. The random case
 /// `zoned/2x2x1x7x4x512-ascending-timed/8124857/cut:68:unstable_erase/cut:2:lost_tail/cut:10:lost_tail` fails.
 const TRUSTS_OLD_ZONES: [&str; 1] = ["zoned"];
 
 /// The form for a cut of an FTL: [`Form::Clean`] in place of a form that the FTL does not survive.
 pub(crate) fn survived(config: &FtlConfig, form: Form) -> Form {
-    let forgets = config.facts().trims == Trims::Forgotten;
-    let fails = form == Form::WeakPage || forgets && LOOKS_OPEN.contains(&form);
     let shows_old = form == Form::UnstableErase && TRUSTS_OLD_ZONES.contains(&config.name());
-    if shows_old || fails && RESUMING.contains(&config.name()) {
+    if shows_old {
         return Form::Clean;
     }
     form

@@ -75,9 +75,6 @@ pub trait PoolPolicy {
     /// Records a block found by a mount, with its first page and its valid pages.
     fn found(&mut self, block: BlockId, first: Lpn, valid: u32);
 
-    /// The frontiers for a block found by a mount and not full, the best first.
-    fn frontiers_for(&self, block: BlockId) -> Vec<usize>;
-
     /// Whether pages still go to this frontier.
     fn fills(&self, frontier: usize) -> bool;
 

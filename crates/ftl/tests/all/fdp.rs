@@ -318,7 +318,7 @@ fn identifiers_survive_cuts_at_any_operation_in_each_group() {
         let mut random = Random::new(seed);
         let (mut moved, mut changed) = (0, 0);
         for round in 0..60 {
-            let form = Form::WITHOUT_WEAK[round % Form::WITHOUT_WEAK.len()];
+            let form = Form::USUAL[round % Form::USUAL.len()];
             device::<Flash>(&mut lab).arm(CutPlan { operation: 100 + random.below(900), form });
             loop {
                 let page = random.below(pages);

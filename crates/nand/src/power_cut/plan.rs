@@ -79,6 +79,12 @@ impl Form {
         Self::PairedPage,
     ];
 
+    /// The forms up to [`Form::WeakPage`]; the others are rarer.
+    pub const USUAL: [Self; 9] = {
+        let [rest @ .., _, _, _, _, _, _] = Self::ALL;
+        rest
+    };
+
     /// The forms before [`Form::WeakPage`], for users that still fill a block further after a mount: none of these leaves a
     /// weak page, or a block with a cut erase that looks open.
     pub const WITHOUT_WEAK: [Self; 8] = {

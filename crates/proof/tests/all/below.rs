@@ -33,14 +33,14 @@ pub fn erased(geometry: Geometry) -> Nand {
 
 /// Flash whose power goes at this operation, in the first form; [`in_every_form`] has the others.
 pub fn cut_at(nand: &mut Nand, operation: u64) {
-    nand.arm_and_keep(CutPlan { operation, form: Form::WITHOUT_WEAK[0] });
+    nand.arm_and_keep(CutPlan { operation, form: Form::USUAL[0] });
 }
 
 /// The flash after the cut of [`cut_at`], and after the same cut in each form that differs for this operation.
 pub fn in_every_form(mut lost: Nand) -> Vec<Nand> {
     let hit = lost.cut_operation().expect("its power is gone");
     let uncut = lost.take_uncut().expect("it was armed to be kept");
-    let others = Form::WITHOUT_WEAK[1..].iter().filter(|form| form.applies_to(hit));
+    let others = Form::USUAL[1..].iter().filter(|form| form.applies_to(hit));
     let others: Vec<Nand> = others.map(|&form| uncut.cut(form, &mut lost)).collect();
     [lost].into_iter().chain(others).collect()
 }
@@ -56,7 +56,7 @@ pub fn mount(nand: Nand, geometry: &Geometry, ftl: &FtlConfig) -> Option<Disk<Na
 pub fn some_cuts(random: &mut Random, most: u64) -> Vec<CutPlan> {
     let cut = |random: &mut Random| CutPlan {
         operation: 1 + random.below(most),
-        form: Form::WITHOUT_WEAK[random.below(Form::WITHOUT_WEAK.len() as u64) as usize],
+        form: Form::USUAL[random.below(Form::USUAL.len() as u64) as usize],
     };
     (0..2 + random.below(2)).map(|_| cut(random)).collect()
 }

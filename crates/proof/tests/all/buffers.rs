@@ -58,11 +58,11 @@ fn nothing_is_lost_or_stale_at_any_operation_or_word() {
             let mut cases = 0;
             for operation in (1..).step_by(operations) {
                 let cut = |form| bench.cut(&[Cut::Nand(CutPlan { operation, form })]);
-                let Some(fallen) = cut(Form::WITHOUT_WEAK[0]) else { return };
+                let Some(fallen) = cut(Form::USUAL[0]) else { return };
                 if fallen == 0 {
                     break;
                 }
-                cases += 1 + Form::WITHOUT_WEAK[1..].iter().filter_map(|&form| cut(form)).sum::<usize>();
+                cases += 1 + Form::USUAL[1..].iter().filter_map(|&form| cut(form)).sum::<usize>();
             }
             assert!(cases > 20 || subject.pages > 100, "{subject} over {}: only {cases} cuts", bench.ftl.name());
             if has_nvram(subject, &device) {
@@ -87,7 +87,7 @@ fn nothing_is_lost_or_stale_at_random_cuts() {
             let seed = random.next_u64() >> 40;
             let cuts: Vec<Cut> = (0..1 + random.below(4))
                 .map(|_| {
-                    let form = Form::WITHOUT_WEAK[random.below(Form::WITHOUT_WEAK.len() as u64) as usize];
+                    let form = Form::USUAL[random.below(Form::USUAL.len() as u64) as usize];
                     match has_nvram(subject, &device) && random.chance(0.5) {
                         true => Cut::Words(random.below(3_000)),
                         false => Cut::Nand(CutPlan { operation: 1 + random.below(60), form }),

@@ -36,11 +36,11 @@ fn a_cut_at_any_operation_takes_what_the_option_says() {
                 let bench = Bench { ftl, device, pages: 6, is_protected, seed: 3 };
                 for operation in (1..).step_by(every) {
                     let cut = |form| bench.cut(&[CutPlan { operation, form }]);
-                    let Some(first) = cut(Form::WITHOUT_WEAK[0]) else { break };
+                    let Some(first) = cut(Form::USUAL[0]) else { break };
                     if first.cuts == 0 {
                         break;
                     }
-                    all = Form::WITHOUT_WEAK[1..].iter().filter_map(|&form| cut(form)).fold(sum(all, first), sum);
+                    all = Form::USUAL[1..].iter().filter_map(|&form| cut(form)).fold(sum(all, first), sum);
                 }
             }
             check(ftl.name(), all, is_protected);
@@ -61,7 +61,7 @@ fn a_row_of_random_cuts_takes_what_the_option_says() {
                 let cuts: Vec<CutPlan> = (0..1 + random.below(4))
                     .map(|_| CutPlan {
                         operation: 1 + random.below(60),
-                        form: Form::WITHOUT_WEAK[random.below(Form::WITHOUT_WEAK.len() as u64) as usize],
+                        form: Form::USUAL[random.below(Form::USUAL.len() as u64) as usize],
                     })
                     .collect();
                 let pages = 1 + random.below(20) as u32;

@@ -65,7 +65,7 @@ fn cuts_over(ftl: &FtlConfig, cases: u64) -> u64 {
         config.mounted(&mut *disk, |fs| (0..60).for_each(|_| model.step(fs))).unwrap();
         model.unmounted();
         // The cut comes at the first program after this one, of the in-use mark in the boot sector.
-        let form = Form::WITHOUT_WEAK[case as usize % Form::WITHOUT_WEAK.len()];
+        let form = Form::USUAL[case as usize % Form::USUAL.len()];
         let flash: &mut Flash = disk.nand_mut().as_any_mut().downcast_mut().unwrap();
         flash.arm(CutPlan { operation: 1, form });
         let lost = config.mounted(&mut *disk, |fs| {

@@ -63,15 +63,9 @@ pub(crate) struct BlockScan {
 
 impl BlockScan {
     /// Whether pages are left above the last programmed one. The next one may have a cut program and read as erased all the
-    /// same, so mounts close the block; the page map fills it further, and other page maps do so if cuts have left no block.
+    /// same, so mounts close the block.
     pub(crate) fn is_open(&self, geometry: &Geometry) -> bool {
-        self.has_room(geometry.pages_per_block())
-    }
-
-    /// Whether the block may be filled further, up to `pages` pages. The page map does so, and may meet a page with a
-    /// cut program.
-    pub(crate) fn has_room(&self, pages: u32) -> bool {
-        !self.gaps && self.used < pages
+        !self.gaps && self.used < geometry.pages_per_block()
     }
 
     /// The cause for erasing a free block before its first page: `stale` if it holds pages that count no more.

@@ -1,15 +1,16 @@
 //! The data blocks' state from flash alone.
 //!
 //! A block's pages carry its erase count; a block without pages takes its die's mean. They also tell whether its cells
-//! hold one bit. A scheme says whether blocks that were open before the power went are filled further.
+//! hold one bit. Blocks that were open before the power went are closed: the page behind the last one may hold a cut
+//! program that reads as erased.
 
-use super::dies::Dies;
+use super::dies::{Dies, Rest};
 pub(crate) use super::needs::Needs;
 use super::placing::Placing;
 use super::refresh::Refreshing;
 use super::slc::{tell_modes, Cache};
 use super::{Config, Pages, Scheme};
-use crate::parts::blocks::frontier::{cycles_in, Frontier};
+use crate::parts::blocks::frontier::cycles_in;
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::Scans;
 use crate::parts::blocks::table::{BlockTable, BlockUse};
@@ -100,10 +101,6 @@ impl Pages {
         keeper.adopt(scans, Cause::Gc, |block| table.usage(block) != BlockUse::Free || is_other(scheme, block));
         for die in 0..self.dies.len() {
             self.adopt_cycles(die, scans);
-            if S::RESUMES {
-                self.resume(die, scans, &slc, &handles);
-            }
-            self.resume_cached(die, scans, &slc);
         }
         // The other open blocks are closed, in the order in which they were filled.
         let found = (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block)));
@@ -122,9 +119,7 @@ impl Pages {
                 self.table.close(block, highest);
             }
         }
-        if !S::RESUMES {
-            self.note_rests(scans, nand.rules().program_order != ProgramOrder::AscendingDense);
-        }
+        self.note_rests(scans, nand.rules().program_order != ProgramOrder::AscendingDense, &handles);
         self.take_stock(scheme)
     }
 
@@ -146,43 +141,18 @@ impl Pages {
         known.into_iter().for_each(|(block, cycles)| self.table.set_cycles(block, cycles));
     }
 
-    /// Fills open blocks further: the roomiest one for relocation, the next one for the host.
-    fn resume(&mut self, die: usize, scans: &Scans, slc: &[bool], handles: &[Option<u8>]) {
-        let mut partial: Vec<(u32, BlockId)> = self.dies[die]
-            .blocks
-            .clone()
-            .map(BlockId)
-            .filter(|&block| !slc[block.index()] && !self.keeper.is_apart(block))
-            .filter_map(|block| match &scans[block.index()] {
-                Some(scan) if scan.is_open(&self.geometry) && self.table.valid_pages(block) > 0 => {
-                    Some((scan.used, block))
-                }
-                _ => None,
-            })
-            .collect();
-        partial.sort_unstable();
-        for (used, block) in partial {
-            let frontiers = &self.dies[die].frontiers;
-            let open = self.frontiers_for(die, block, handles).into_iter().find(|&at| !frontiers[at].block.is_some());
-            if let Some(at) = open {
-                let frontier = Frontier::resumed(&self.geometry, block, used).with_cycles(self.table.cycles(block));
-                self.dies[die].frontiers[at] = frontier;
-                self.join_pool(die, at);
-                if self.placing.is_by_host() {
-                    self.placing.opened(block, at);
-                }
-            }
-        }
-    }
-
     /// Notes the rests in closed blocks. The page behind the last one may hold a cut program, so it is left out on a chip with
     /// `gaps`.
-    fn note_rests(&mut self, scans: &Scans, gaps: bool) {
+    fn note_rests(&mut self, scans: &Scans, gaps: bool, handles: &[Option<u8>]) {
         for block in (0..self.geometry.blocks()).map(BlockId) {
             let Some(scan) = &scans[block.index()] else { continue };
             let next = scan.used + u32::from(gaps);
             if self.table.usage(block) == BlockUse::Closed && next < self.data_pages {
-                self.dies[self.geometry.die_of(block) as usize].rests.push((next, block));
+                self.dies[self.geometry.die_of(block) as usize].rests.push(Rest {
+                    next,
+                    block,
+                    handle: handles.get(block.index()).copied().flatten(),
+                });
             }
         }
     }

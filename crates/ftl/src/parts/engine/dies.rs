@@ -27,8 +27,18 @@ pub(super) struct Die {
     /// Blocks with a failed program, to be emptied and retired.
     pub(super) failing: VecDeque<BlockId>,
     pub(super) slc: DieCache,
-    /// Blocks that a mount has closed, and the first page of each that may still be programmed.
-    pub(super) rests: Vec<(u32, BlockId)>,
+    /// Blocks that a mount has closed with room left.
+    pub(super) rests: Vec<Rest>,
+}
+
+/// A block that a mount has closed with room left.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Rest {
+    /// The first page that may still be programmed.
+    pub(super) next: u32,
+    pub(super) block: BlockId,
+    /// The handle that wrote all its pages.
+    pub(super) handle: Option<u8>,
 }
 
 impl Die {

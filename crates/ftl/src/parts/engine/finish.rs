@@ -81,7 +81,7 @@ impl Pages {
     pub(super) fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<bool, FtlError> {
         self.pad(nand)?;
         let erased = self.keeper.erase(nand, block)?;
-        self.dies[die].rests.retain(|&(_, rest)| rest != block);
+        self.dies[die].rests.retain(|rest| rest.block != block);
         self.relieve(block);
         if !erased {
             self.set_bad(die, block);

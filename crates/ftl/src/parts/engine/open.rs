@@ -1,12 +1,13 @@
 //! Opening and closing the page map's frontiers.
 
+use super::dies::Rest;
 use super::{Collection, Pages, Scheme};
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::blocks::keeper::FreeBlock;
 use crate::parts::blocks::table::BlockUse;
 use crate::parts::wear::{self, Choice};
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Nand};
+use nandlab_nand::{scoped, Nand};
 
 /// Free blocks that the host leaves for moved pages. While the reserve is not whole, collection goes on.
 pub(super) const LEFT_FOR_MOVED: u32 = 1;
@@ -149,11 +150,19 @@ impl Pages {
     /// left no free block.
     #[cold]
     fn fill_rest(&mut self, die: usize, frontier: usize) -> bool {
-        let closed = |&&(_, block): &&(u32, BlockId)| self.table.usage(block) == BlockUse::Closed;
-        let Some(&(next, block)) = self.dies[die].rests.iter().filter(closed).min() else { return false };
-        self.dies[die].rests.retain(|&(_, other)| other != block);
+        let fits = |rest: &&Rest| {
+            let is_closed = self.table.usage(rest.block) == BlockUse::Closed;
+            is_closed && self.placing.fdp().is_none_or(|fdp| fdp.may_fill(frontier, rest.handle))
+        };
+        let Some(&Rest { next, block, .. }) = self.dies[die].rests.iter().filter(fits).min() else { return false };
+        self.dies[die].rests.retain(|other| other.block != block);
         self.close_frontier(die, frontier);
         self.table.reopen(block);
+        if self.placing.is_by_host() {
+            // The block leaves its reclaim unit.
+            self.placing.emptied(block);
+            self.placing.opened(block, frontier);
+        }
         let resumed = Frontier::resumed(&self.geometry, block, next).without_last(self.list_pages());
         self.dies[die].frontiers[frontier] = resumed.with_cycles(self.table.cycles(block));
         true

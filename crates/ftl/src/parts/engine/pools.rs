@@ -112,15 +112,4 @@ impl Pages {
             pools.blocks_mut().join(block, frontier);
         }
     }
-
-    /// The frontiers that may fill a block found by a mount further, the best first: its pool's, its handle's, or any.
-    pub(super) fn frontiers_for(&self, die: usize, block: BlockId, handles: &[Option<u8>]) -> Vec<usize> {
-        if let Some(pools) = self.placing.pools() {
-            return pools.frontiers_for(block);
-        }
-        match self.placing.fdp() {
-            Some(fdp) => fdp.frontiers_for(handles[block.index()]),
-            None => (0..self.dies[die].frontiers.count()).rev().collect(),
-        }
-    }
 }

@@ -9,9 +9,9 @@
 //! * a victim has v valid pages, room > v + notes, and room + b >= v + R b. The last condition is dropped if the erase
 //!   does not give a normal free block, after a failure or a fold.
 //!
-//! A scheme whose mounts close open blocks loses their rest then. Its reserve is whole if F >= R with one die or R = 1, and
-//! the free blocks hold the victim's rest; else if F b, the rest of the frontier for moved pages and half a block are at
-//! least R b. A scheme that collects late asks for one block more before the host takes one.
+//! A mount closes open blocks, and their rest is lost then. So some schemes count free blocks: their reserve is whole if
+//! F >= R with one die or R = 1, and the free blocks hold the victim's rest; else if F b, the rest of the frontier for moved
+//! pages and half a block are at least R b. A scheme that collects late asks for one block more before the host takes one.
 //!
 //! ## The share
 //! The next die in turn, or the one that the address names, takes a host page if its frontier has room, or if it holds no
@@ -112,14 +112,14 @@ impl Pages {
     /// Whether the reserve is whole; see the head of this file.
     #[inline]
     pub(super) fn has_reserve<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
-        if !S::RESUMES {
+        if !S::RESERVES_OPEN_ROOM {
             return self.has_reserve_without(scheme, die, 0);
         }
         self.free_in(scheme, die) >= self.config.reserve_blocks && self.holds_victim(scheme, die)
             || self.has_reserve_afterwards(scheme, die)
     }
 
-    /// The same if a mount closes the open blocks, and with `fewer` free blocks.
+    /// The same without the room in open blocks, and with `fewer` free blocks.
     pub(super) fn has_reserve_without(&self, scheme: &impl Scheme, die: usize, fewer: u32) -> bool {
         let (reserve, pages) = (self.config.reserve_blocks, self.data_pages);
         let free = self.free_in(scheme, die).saturating_sub(fewer);

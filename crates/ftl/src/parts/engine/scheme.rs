@@ -158,8 +158,8 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         Ok(())
     }
 
-    /// Whether a mount fills open blocks further; otherwise it closes them.
-    const RESUMES: bool = false;
+    /// Whether the room in open blocks counts as reserve. A mount closes these blocks, so the reserve may not be whole after one.
+    const RESERVES_OPEN_ROOM: bool = false;
 
     /// Whether the engine copies a victim's pages; [`Self::follow`] hears of each. Otherwise [`Self::relocate`] moves them.
     const FOLLOWS: bool = true;

@@ -365,16 +365,16 @@ impl Pages {
             let block = free.block;
             self.table.open(block);
             nand.set_slc(block, true);
-            self.dies[die].slc.frontier = self.cached_frontier(Frontier::at_start(&self.geometry, block), block);
+            self.dies[die].slc.frontier = self.cached_frontier(block);
             return Ok(true);
         }
         Ok(false)
     }
 
-    /// `frontier` in a block with one bit per cell.
-    fn cached_frontier(&self, frontier: Frontier, block: BlockId) -> Frontier {
+    /// At the start of a block with one bit per cell.
+    fn cached_frontier(&self, block: BlockId) -> Frontier {
         let pages = self.cache.as_ref().map_or(0, |cache| cache.pages);
-        frontier.with_cycles(self.table.cycles(block)).in_slc(&self.geometry, pages)
+        Frontier::at_start(&self.geometry, block).with_cycles(self.table.cycles(block)).in_slc(&self.geometry, pages)
     }
 
     /// Takes a free block for the cache; `None` if it made one free instead, to be looked for again.
@@ -455,23 +455,6 @@ impl Pages {
     /// Whether the cache takes a block with one bit per cell found by a mount.
     pub(super) fn adopts(&self, block: BlockId) -> bool {
         self.cache.as_ref().is_some_and(|cache| cache.is_dynamic() || self.keeper.is_apart(block))
-    }
-
-    /// Fills the roomiest block with one bit per cell further.
-    pub(super) fn resume_cached(&mut self, die: usize, scans: &Scans, slc: &[bool]) {
-        let Some(pages) = self.cache.as_ref().map(|cache| cache.pages) else { return };
-        let used =
-            |block: &BlockId| scans[block.index()].as_ref().filter(|scan| scan.has_room(pages)).map(|scan| scan.used);
-        let partial = self.dies[die]
-            .blocks
-            .clone()
-            .map(BlockId)
-            .filter(|&block| slc[block.index()] && self.adopts(block) && self.table.valid_pages(block) > 0);
-        let roomiest = partial.filter_map(|block| Some((used(&block)?, block))).min();
-        if let Some((used, block)) = roomiest {
-            let frontier = Frontier::resumed(&self.geometry, block, used);
-            self.dies[die].slc.frontier = self.cached_frontier(frontier, block);
-        }
     }
 }
 

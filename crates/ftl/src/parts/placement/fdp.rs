@@ -224,20 +224,24 @@ impl Fdp {
         self.handle_of[at.index()] = if u32::from(handle) < self.options.handles { handle } else { 0 };
     }
 
-    /// The frontiers that may fill a block found by a mount further: that of the host's pages first. `handle` wrote all its
-    /// pages; `None`: several did.
-    pub(crate) fn frontiers_for(&self, handle: Option<u8>) -> Vec<usize> {
-        match handle.filter(|&handle| u32::from(handle) < self.options.handles) {
-            Some(handle) => vec![handle.into(), self.destinations.moved(handle)],
-            None => vec![self.destinations.own],
+    /// Whether a frontier may fill a block further that holds pages of `handle` alone; `None`: of several.
+    pub(crate) fn may_fill(&self, frontier: usize, handle: Option<u8>) -> bool {
+        let of_handle = self.frontier_of(handle);
+        frontier == of_handle || frontier == self.moved_with(of_handle)
+    }
+
+    fn frontier_of(&self, handle: Option<u8>) -> usize {
+        match handle {
+            Some(handle) if u32::from(handle) < self.options.handles => handle.into(),
+            _ => self.destinations.own,
         }
     }
 
-    /// Forms units of blocks that a mount found full, with the programs when they were filled and their handles.
+    /// Forms units of blocks found by a mount, with the programs when they were filled and the handle that wrote all their
+    /// pages; `None`: several did.
     pub(crate) fn adopt(&mut self, found: &[(u64, BlockId, Option<u8>)]) {
-        let frontier = |handle| self.frontiers_for(handle)[0];
         let found: Vec<_> =
-            found.iter().map(|&(programs, block, handle)| (programs, block, frontier(handle))).collect();
+            found.iter().map(|&(programs, block, handle)| (programs, block, self.frontier_of(handle))).collect();
         self.units.adopt(&found);
     }
 

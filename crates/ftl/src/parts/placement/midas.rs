@@ -341,10 +341,6 @@ impl PoolPolicy for Chain {
         self.blocks.join(block, self.hot() - 1);
     }
 
-    fn frontiers_for(&self, _block: BlockId) -> Vec<usize> {
-        (0..self.hot()).rev().collect()
-    }
-
     fn fills(&self, frontier: usize) -> bool {
         self.spreads || frontier <= self.last() || frontier >= self.hot()
     }

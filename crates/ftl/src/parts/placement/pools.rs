@@ -119,10 +119,6 @@ impl PoolPolicy for Pools {
         self.blocks.join(block, self.of_page(first));
     }
 
-    fn frontiers_for(&self, block: BlockId) -> Vec<usize> {
-        self.blocks.pool(block).into_iter().collect()
-    }
-
     fn fills(&self, _frontier: usize) -> bool {
         true
     }
