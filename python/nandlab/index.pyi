@@ -70,6 +70,8 @@ def lsm(
     cache_bytes: int | str | None = None,
     write_unit_bytes: int | None = None,
     extent_bytes: int | str | None = None,
+    allocation: Literal['first_fit', 'next_fit'] | None = None,
+    trim: Literal['at_once', 'discard', 'fstrim', 'never'] | Mapping[str, Any] | None = None,
     wal: bool | None = None,
     placement: Literal['none', 'levels'] | None = None,
     flush_every: int | None = None,
@@ -117,6 +119,13 @@ def lsm(
             two from 512 to 65536. Default 4096.
         extent_bytes: Bytes of an extent on a block device, a multiple of `write_unit_bytes`; on a zoned
             drive it has no effect. Default "64 KiB".
+        allocation: Where a new file's extents are looked for on a block device. Default "first_fit".
+        trim: When a deleted file's space is trimmed on a block device; a zone is reset when its last
+            file goes. Default "at_once".
+        trim.discard.bytes: Bytes of deleted files that are trimmed together, 1 or more. Default "4
+            MiB".
+        trim.fstrim.every_bytes: Bytes written to files from one `fstrim` to the next, 1 or more.
+            Default "64 MiB".
         wal: Whether records go to a log first; without it a flush makes the memtable a table. Default
             true.
         placement: Placement identifiers of what is written. Default "none".

@@ -15,7 +15,7 @@
 //! The manifest names all tables and logs; a commit switches it from one version to the next (`manifest.rs`). What it
 //! names was made durable before. The logs hold the memtable: after a cut everything up to the last acknowledged flush
 //! is there, and of later operations the first ones, in order. A deleted file's room is used again only after the commit
-//! that deleted it. A flipped bit in a log or in the manifest is mended; any other damage is an error, since every part
+//! that deleted it; until its trim (`extents/trims.rs`) the device holds it as garbage. A flipped bit in a log or in the manifest is mended; any other damage is an error, since every part
 //! has a sum that depends on its place.
 //!
 //! On a zoned drive the files lie in zones (`zones.rs`): each zone takes files of one lifetime, and a zone whose files are
@@ -62,7 +62,8 @@ pub use bloom::Bloom;
 pub use check::Report;
 pub use compaction::tiered::Options as TieredOptions;
 pub use compaction::{Backlog, FileChoice};
-pub use extents::Extents;
+pub use extents::trims::{Discard, Fstrim, Trim, TrimStats};
+pub use extents::{Allocation, Extents, Room};
 pub use options::{Compaction, Config, Options, Placement};
 pub use range::Cursor;
 pub use stats::{BloomStats, Stats};

@@ -764,6 +764,9 @@ class Lsm(View):
         compaction_bytes: Written by compaction.
         manifest_bytes: Written to the manifest.
         moved_bytes: Written to move tables out of zones that are emptied, over `ftl.zns`.
+        trims: Trim requests to a block device; 0 over `ftl.zns`.
+        trimmed_bytes: Bytes of these requests.
+        untrimmed_bytes: Free space at the end that the device still holds deleted files for.
         read_bytes: Read by lookups and scans, and to open tables.
         memtables: Memtables that became tables.
         compactions: Compactions that wrote tables.
@@ -788,6 +791,9 @@ class Lsm(View):
     compaction_bytes: int
     manifest_bytes: int
     moved_bytes: int
+    trims: int
+    trimmed_bytes: int
+    untrimmed_bytes: int
     read_bytes: int
     memtables: int
     compactions: int

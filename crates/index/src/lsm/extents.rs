@@ -1,7 +1,12 @@
 //! Files on a block device: each lies in extents of whole pieces.
 //!
-//! A new file gets the first free run of pieces that is long enough, else the first free pieces. Which pieces are free
-//! is in memory only; the manifest keeps each file's extents. A deleted file is trimmed.
+//! A new file gets the first free run of pieces that is long enough, else the first free pieces; the search begins at the
+//! start of the device or behind the last file that was made. Which pieces are free is in memory only; the manifest keeps
+//! each file's extents. A file is deleted once the device has a manifest without it, so any free piece may be trimmed at
+//! any time (`extents/trims.rs`). What an untrimmed piece holds is never taken for a file: the manifest names a file's
+//! pieces, and each part of a file has a sum that depends on the file's number.
+
+pub(super) mod trims;
 
 use super::codec::Parser;
 use super::storage::{self, FileId, Lifetime, Storage};
@@ -9,6 +14,31 @@ use crate::IndexError;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_nand::{Origin, PlacementId, Time, SECTOR_BYTES};
 use std::collections::BTreeMap;
+use trims::{Due, Ledger, Trim, TrimStats};
+
+/// Where the search for a new file's room begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Allocation {
+    /// At the start of the device.
+    #[default]
+    FirstFit,
+    /// Behind the last piece that was taken, and around: the tree goes through all free space.
+    NextFit,
+}
+
+/// How files take and leave the room of a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes of a piece.
+    pub piece_bytes: u64,
+    /// Whether writes carry placement identifiers.
+    pub by_level: bool,
+    /// When a deleted file's room is trimmed.
+    pub trim: Trim,
+    /// Where a new file's room is looked for.
+    pub allocation: Allocation,
+}
 
 #[derive(Clone, Debug)]
 struct File {
@@ -64,6 +94,10 @@ pub struct Extents<'d> {
     free: u64,
     files: BTreeMap<FileId, File>,
     by_level: bool,
+    allocation: Allocation,
+    /// Where the last piece that was taken ends.
+    behind: u32,
+    ledger: Ledger,
     now: Time,
 }
 
@@ -74,16 +108,12 @@ impl std::fmt::Debug for Extents<'_> {
 }
 
 impl<'d> Extents<'d> {
-    /// Files on `device`, none yet, in pieces of `piece_bytes`; with `by_level` writes carry placement identifiers.
+    /// Files on `device`, none yet.
     ///
     /// # Errors
     /// [`IndexError::Option`] if the device is too small.
-    pub fn new(
-        device: &'d mut dyn BlockDevice,
-        unit_bytes: u32,
-        piece_bytes: u64,
-        by_level: bool,
-    ) -> Result<Self, IndexError> {
+    pub fn new(device: &'d mut dyn BlockDevice, unit_bytes: u32, room: Room) -> Result<Self, IndexError> {
+        let Room { piece_bytes, by_level, trim, allocation } = room;
         let Layout { pieces, root_pieces, free } = Layout::new(device.sectors(), unit_bytes, piece_bytes)?;
         let mut used = vec![false; pieces as usize];
         used[..2 * root_pieces as usize].fill(true);
@@ -96,6 +126,9 @@ impl<'d> Extents<'d> {
             free,
             files: BTreeMap::new(),
             by_level,
+            allocation,
+            behind: 0,
+            ledger: Ledger::new(trim, pieces as usize, piece_bytes),
             now: 0,
         })
     }
@@ -111,7 +144,7 @@ impl<'d> Extents<'d> {
             let (bytes, free) = self.capacity();
             return Err(IndexError::NoSpace { needed: pieces * self.piece_bytes, free, bytes });
         }
-        let runs = self.free_runs();
+        let runs = self.runs_in_order();
         let whole = runs.iter().find(|&&(_, count)| u64::from(count) >= pieces);
         let mut taken = Vec::new();
         let mut left = pieces;
@@ -121,6 +154,8 @@ impl<'d> Extents<'d> {
                 break;
             }
             self.used[first as usize..first as usize + count as usize].fill(true);
+            self.ledger.note_taken(first, count as u32);
+            self.behind = first + count as u32;
             taken.push((first, count as u32));
             left -= count;
         }
@@ -128,20 +163,52 @@ impl<'d> Extents<'d> {
         Ok(taken)
     }
 
-    fn free_runs(&self) -> Vec<(u32, u32)> {
-        let mut runs: Vec<(u32, u32)> = Vec::new();
-        for (at, _) in (0..).zip(&self.used).filter(|(_, used)| !**used) {
-            match runs.last_mut() {
-                Some((first, count)) if *first + *count == at => *count += 1,
-                _ => runs.push((at, 1)),
-            }
+    /// The free runs in the order in which a new file takes them; a run around the last end is cut there.
+    fn runs_in_order(&self) -> Vec<(u32, u32)> {
+        let mut runs = self.free_runs();
+        if self.allocation == Allocation::FirstFit {
+            return runs;
         }
-        runs
+        let at = runs.partition_point(|&(first, count)| first + count <= self.behind);
+        let mut rest = runs.split_off(at);
+        if let Some((first, count)) = rest.first_mut().filter(|(first, _)| *first < self.behind) {
+            let before = self.behind - *first;
+            runs.push((*first, before));
+            (*first, *count) = (self.behind, *count - before);
+        }
+        rest.extend(runs);
+        rest
+    }
+
+    fn free_runs(&self) -> Vec<(u32, u32)> {
+        runs((0..).zip(&self.used).filter(|(_, used)| !**used).map(|(at, _)| at))
+    }
+
+    /// Trims what is due by the tree's way of trimming.
+    fn trim_due(&mut self) -> Result<(), IndexError> {
+        let due = match self.ledger.due() {
+            Due::Nothing => return Ok(()),
+            Due::Free => self.free_runs(),
+            Due::Held => {
+                let free = (0..).zip(&self.used).filter(|(_, used)| !**used).map(|(at, _)| at);
+                runs(free.filter(|&at| self.ledger.holds(at)))
+            }
+        };
+        self.trim_free(&due)
+    }
+
+    fn trim_free(&mut self, free_runs: &[(u32, u32)]) -> Result<(), IndexError> {
+        for &(first, count) in free_runs {
+            self.trim(first, count, PlacementId::NONE)?;
+            self.ledger.note_trimmed(first, count);
+        }
+        Ok(())
     }
 
     fn give_back(&mut self, first: u32, count: u32) {
         self.used[first as usize..(first + count) as usize].fill(false);
         self.free += u64::from(count);
+        self.ledger.note_freed(first, count);
     }
 
     fn trim(&mut self, first: u32, count: u32, placement: PlacementId) -> Result<(), IndexError> {
@@ -152,6 +219,7 @@ impl<'d> Extents<'d> {
             let sectors = left.min(1 << 30) as u32;
             let request = Request { origin: Origin::INDEX_LEAF, placement, ..Request::new(Op::Trim, at, sectors) };
             self.submit(request, Payload::None)?;
+            self.ledger.count(u64::from(sectors) * u64::from(SECTOR_BYTES));
             (at, left) = (at + u64::from(sectors), left - u64::from(sectors));
         }
         Ok(())
@@ -175,6 +243,15 @@ impl<'d> Extents<'d> {
         parts
     }
 
+    /// Checks what the device is known to hold for free pieces.
+    fn check_ledger(&self) {
+        let held = (0..).zip(&self.used).filter(|&(at, used)| !used && self.ledger.holds(at)).count() as u64;
+        let untrimmed = self.ledger.stats().untrimmed_bytes;
+        assert_eq!(held * self.piece_bytes, untrimmed, "the free pieces with data are as noted");
+        let is_trimmed = self.ledger.policy != Trim::AtOnce || untrimmed == 0;
+        assert!(is_trimmed, "nothing waits for a trim if files are trimmed at once");
+    }
+
     fn root_sector(&self, area: usize, offset: u64) -> u64 {
         (area as u64 * u64::from(self.root_pieces) * self.piece_bytes + offset) / u64::from(SECTOR_BYTES)
     }
@@ -186,6 +263,18 @@ impl<'d> Extents<'d> {
             PlacementId::NONE
         }
     }
+}
+
+/// Runs of ascending numbers: the first, and how many.
+fn runs(numbers: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for at in numbers {
+        match runs.last_mut() {
+            Some((first, count)) if *first + *count == at => *count += 1,
+            _ => runs.push((at, 1)),
+        }
+    }
+    runs
 }
 
 fn sectors(bytes: usize) -> u32 {
@@ -218,10 +307,13 @@ impl Storage for Extents<'_> {
             let (part, rest) = bytes.split_at(length as usize);
             let request = Request { origin, placement, ..Request::new(Op::Write, sector, sectors(part.len())) };
             self.submit(request, Payload::Write(part))?;
+            let bytes_before = sector * u64::from(SECTOR_BYTES);
+            let pieces = bytes_before / self.piece_bytes..(bytes_before + length).div_ceil(self.piece_bytes);
+            self.ledger.note_written(pieces.start as usize..pieces.end as usize, length);
             self.files.get_mut(&file).expect("the file is there").bytes += length;
             bytes = rest;
         }
-        Ok(())
+        self.trim_due()
     }
 
     fn seal(&mut self, file: FileId) {
@@ -258,9 +350,12 @@ impl Storage for Extents<'_> {
         let Some(File { extents, placement, .. }) = self.files.remove(&file) else { return Ok(()) };
         for (first, count) in extents {
             self.give_back(first, count);
-            self.trim(first, count, placement)?;
+            if self.ledger.policy == Trim::AtOnce {
+                self.trim(first, count, placement)?;
+                self.ledger.note_trimmed(first, count);
+            }
         }
-        Ok(())
+        self.trim_due()
     }
 
     fn sync(&mut self) -> Result<(), IndexError> {
@@ -282,6 +377,7 @@ impl Storage for Extents<'_> {
                 return Err(IndexError::DamagedFile { file: file.0, why });
             };
             pieces.fill(true);
+            self.ledger.note_adopted(first, count);
             self.free -= u64::from(count);
             extents.push((first, count));
         }
@@ -292,10 +388,13 @@ impl Storage for Extents<'_> {
         Ok(())
     }
 
-    fn give_up_rest(&mut self) -> Result<(), IndexError> {
-        for (first, count) in self.free_runs() {
-            self.trim(first, count, PlacementId::NONE)?;
+    fn give_up_rest(&mut self, is_new: bool) -> Result<(), IndexError> {
+        let free = self.free_runs();
+        // A former tree's files have the numbers that a new tree's files will have.
+        if is_new || self.ledger.policy.trims_at_open() {
+            return self.trim_free(&free);
         }
+        self.ledger.note_unknown(&free);
         Ok(())
     }
 
@@ -303,8 +402,14 @@ impl Storage for Extents<'_> {
         u64::from(self.root_pieces) * self.piece_bytes
     }
 
-    fn reset_root(&mut self, area: usize) -> Result<(), IndexError> {
-        self.trim(area as u32 * self.root_pieces, self.root_pieces, self.placement(Lifetime::Log))
+    fn reset_root(&mut self, area: usize) -> Result<u64, IndexError> {
+        if self.ledger.policy == Trim::Never {
+            // Without its first unit an area has no stream.
+            self.append_root(area, 0, &vec![0; self.unit_bytes])?;
+            return Ok(self.unit_bytes as u64);
+        }
+        self.trim(area as u32 * self.root_pieces, self.root_pieces, self.placement(Lifetime::Log))?;
+        Ok(0)
     }
 
     fn append_root(&mut self, area: usize, offset: u64, bytes: &[u8]) -> Result<(), IndexError> {
@@ -320,6 +425,10 @@ impl Storage for Extents<'_> {
 
     fn capacity(&self) -> (u64, u64) {
         (self.used.len() as u64 * self.piece_bytes, self.free * self.piece_bytes)
+    }
+
+    fn trims(&self) -> TrimStats {
+        self.ledger.stats()
     }
 
     fn now(&self) -> Time {
@@ -351,6 +460,7 @@ impl Storage for Extents<'_> {
                     owner.iter().map(Option::is_some).eq(self.used.iter().copied()),
                     "the free pieces are as noted"
                 );
+                self.check_ledger();
                 Ok(())
             }
         }

@@ -32,17 +32,17 @@ impl Manifest {
     /// A manifest without a version; what the device holds is given up.
     pub(super) fn clear(store: &mut dyn Storage) -> Result<Self, IndexError> {
         // What stood there before may come back after a cut, and must not count then.
-        let mut epoch = FIRST_EPOCH;
+        let (mut epoch, mut written) = (FIRST_EPOCH, 0);
         for area in 0..2 {
             epoch = epoch.max(first_stream(store, area)?.map_or(0, |before| before + 1));
-            store.reset_root(area)?;
+            written += store.reset_root(area)?;
         }
         if epoch > FIRST_EPOCH {
             store.sync()?;
-            store.give_up_rest()?;
+            store.give_up_rest(true)?;
         }
         let writer = FrameWriter::new(0, store.unit_bytes());
-        Ok(Self { area: 1, epoch: epoch - 1, writer, offset: 0, written: 0 })
+        Ok(Self { area: 1, epoch: epoch - 1, writer, offset: 0, written })
     }
 
     /// Begins with `version` in area 0.
@@ -83,7 +83,7 @@ impl Manifest {
         store.append_root(next, 0, &frames)?;
         store.sync()?;
         writer.note_synced();
-        store.reset_root(old)?;
+        self.written += store.reset_root(old)?;
         (self.area, self.epoch, self.writer, self.offset) = (next, self.epoch + 1, writer, bytes);
         self.written += bytes;
         Ok(())

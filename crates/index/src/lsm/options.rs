@@ -2,7 +2,7 @@
 
 use super::bloom::Bloom;
 use super::compaction::{leveled, tiered, Backlog, FileChoice, Strategy};
-use super::extents;
+use super::extents::{self, trims::Trim, Allocation};
 use super::frames::HEAD_BYTES;
 use crate::IndexError;
 use nandlab_block::ByteCount;
@@ -68,6 +68,10 @@ pub struct Options {
     pub write_unit_bytes: u32,
     /// Bytes of an extent on a block device, a multiple of `write_unit_bytes`; on a zoned drive it has no effect.
     pub extent_bytes: ByteCount,
+    /// Where a new file's extents are looked for on a block device.
+    pub allocation: Allocation,
+    /// When a deleted file's space is trimmed on a block device; a zone is reset when its last file goes.
+    pub trim: Trim,
     /// Whether records go to a log first; without it a flush makes the memtable a table.
     pub wal: bool,
     /// Placement identifiers of what is written.
@@ -100,6 +104,8 @@ impl Default for Options {
             cache_bytes: ByteCount(1 << 20),
             write_unit_bytes: 4096,
             extent_bytes: ByteCount(64 << 10),
+            allocation: Allocation::FirstFit,
+            trim: Trim::AtOnce,
             wal: true,
             placement: Placement::None,
             flush_every: 0,
@@ -144,6 +150,8 @@ pub struct Config {
     pub(super) cache_bytes: u64,
     pub(super) unit_bytes: u32,
     pub(super) extent_bytes: u64,
+    pub(super) allocation: Allocation,
+    pub(super) trim: Trim,
     pub(super) wal: bool,
     pub(super) placement: Placement,
 }
@@ -202,6 +210,7 @@ impl Options {
             let why = format!("an extent is a whole number of units of {unit} bytes, up to 1 GiB");
             return Err(IndexError::option("extent_bytes", &extent, why));
         }
+        self.trim.check()?;
         if !(256..=1 << 20).contains(&self.block_bytes) {
             return Err(IndexError::option("block_bytes", &self.block_bytes, "a data block has 256 bytes to 1 MiB"));
         }
@@ -315,6 +324,8 @@ impl Options {
             cache_bytes: self.cache_bytes.0,
             unit_bytes: self.write_unit_bytes,
             extent_bytes: self.extent_bytes.0,
+            allocation: self.allocation,
+            trim: self.trim,
             wal: self.wal,
             placement: self.placement,
         }
@@ -323,6 +334,7 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
+    use super::super::extents::trims::{Discard, Fstrim};
     use super::*;
 
     fn refused(change: impl FnOnce(&mut Options), key: &str) {
@@ -347,6 +359,8 @@ mod tests {
         refused(|o| o.write_unit_bytes = 1000, "write_unit_bytes");
         refused(|o| o.extent_bytes = ByteCount(4097), "extent_bytes");
         refused(|o| o.block_bytes = 255, "block_bytes");
+        refused(|o| o.trim = Trim::Discard(Discard { bytes: ByteCount(0) }), "trim.discard.bytes");
+        refused(|o| o.trim = Trim::Fstrim(Fstrim { every_bytes: ByteCount(0) }), "trim.fstrim.every_bytes");
         refused(|o| o.bloom_bits_per_key = f64::NAN, "bloom_bits_per_key");
         refused(|o| o.write_buffer_bytes = ByteCount(9), "write_buffer_bytes");
         refused(|o| o.target_file_bytes = ByteCount(9), "target_file_bytes");

@@ -1,5 +1,6 @@
 //! What the tree did, in bytes.
 
+use super::extents::trims::TrimStats;
 use super::version::LEVELS;
 
 /// Counts since the tree was created or opened.
@@ -21,6 +22,8 @@ pub struct Stats {
     pub manifest_bytes: u64,
     /// Bytes written to move tables out of zones.
     pub moved_bytes: u64,
+    /// Trims on a block device.
+    pub trim: TrimStats,
     /// Bytes read by lookups and range reads, and to open tables.
     pub read_bytes: u64,
     /// Memtables that became tables.

@@ -4,6 +4,7 @@
 //! device with zones alike, and no address of either is in this interface: a file's place is a string of bytes that the
 //! manifest keeps without reading it. Two root areas hold the manifest, which names every other file.
 
+use super::extents::trims::TrimStats;
 use crate::IndexError;
 use nandlab_nand::{Origin, PlacementId, Time};
 
@@ -69,7 +70,7 @@ pub trait Storage {
     /// [`IndexError::Device`].
     fn read(&mut self, file: FileId, offset: u64, bytes: &mut [u8], origin: Origin) -> Result<(), IndexError>;
 
-    /// Gives a file's room back at once and tells the device.
+    /// Gives a file's room back; when the device is told is up to the storage.
     ///
     /// # Errors
     /// [`IndexError::Device`].
@@ -90,20 +91,21 @@ pub trait Storage {
     /// [`IndexError::Damaged`] if the place cannot be, or is another file's.
     fn adopt(&mut self, file: FileId, place: &[u8], lifetime: Lifetime) -> Result<(), IndexError>;
 
-    /// All files of an earlier mount are known: what else the device holds is given up.
+    /// All files of an earlier mount are known: what else the device holds is free. For a new tree it is given up for
+    /// good, so that a former tree's files never come back.
     ///
     /// # Errors
     /// [`IndexError::Device`].
-    fn give_up_rest(&mut self) -> Result<(), IndexError>;
+    fn give_up_rest(&mut self, is_new: bool) -> Result<(), IndexError>;
 
     /// Bytes of each of the two root areas.
     fn root_bytes(&self) -> u64;
 
-    /// Empties a root area.
+    /// Empties a root area; returns the bytes written for it.
     ///
     /// # Errors
     /// [`IndexError::Device`].
-    fn reset_root(&mut self, area: usize) -> Result<(), IndexError>;
+    fn reset_root(&mut self, area: usize) -> Result<u64, IndexError>;
 
     /// Writes whole units into a root area at `offset`, where the last write since its reset ended.
     ///
@@ -141,6 +143,11 @@ pub trait Storage {
     /// Bytes written to move files.
     fn moved_bytes(&self) -> u64 {
         0
+    }
+
+    /// Trims so far; none without a block device.
+    fn trims(&self) -> TrimStats {
+        TrimStats::default()
     }
 
     /// The time after the last request.

@@ -1,7 +1,7 @@
 //! The tree: records go to the log and the memtable; a full memtable becomes a table; tables are merged.
 
 use super::bloom;
-use super::extents::Extents;
+use super::extents::{Extents, Room};
 use super::manifest::Manifest;
 use super::memtable::{record_bytes, Memtable};
 use super::options::{Config, Placement};
@@ -84,7 +84,7 @@ impl<'d> Tree<'d> {
         for log in &version.logs {
             store.adopt(log.id, &log.place, Lifetime::Log)?;
         }
-        store.give_up_rest()?;
+        store.give_up_rest(false)?;
         let mut memtable = Memtable::default();
         let mut empty = Vec::new();
         for log in &mut version.logs {
@@ -317,6 +317,7 @@ impl<'d> Tree<'d> {
         Stats {
             manifest_bytes: self.manifest.written,
             moved_bytes: self.io.store.moved_bytes(),
+            trim: self.io.store.trims(),
             read_bytes: self.io.read_bytes,
             cache_hits: self.io.cache.hits,
             cache_misses: self.io.cache.misses,
@@ -355,7 +356,8 @@ fn over<'d>(device: &'d mut dyn BlockDevice, config: &Config) -> Result<Box<dyn 
         return Ok(Box::new(ZoneFiles::new(device, shape, config.unit_bytes)?));
     }
     let by_level = config.placement == Placement::Levels;
-    Ok(Box::new(Extents::new(device, config.unit_bytes, config.extent_bytes, by_level)?))
+    let room = Room { piece_bytes: config.extent_bytes, by_level, trim: config.trim, allocation: config.allocation };
+    Ok(Box::new(Extents::new(device, config.unit_bytes, room)?))
 }
 
 /// Moves tables if a log for a tree that is opened finds no room otherwise.

@@ -70,6 +70,12 @@ pub struct LsmRecord {
     pub manifest_bytes: u64,
     /// Written to move tables out of zones that are emptied, over `ftl.zns`.
     pub moved_bytes: u64,
+    /// Trim requests to a block device; 0 over `ftl.zns`.
+    pub trims: u64,
+    /// Bytes of these requests.
+    pub trimmed_bytes: u64,
+    /// Free space at the end that the device still holds deleted files for.
+    pub untrimmed_bytes: u64,
     /// Read by lookups and scans, and to open tables.
     pub read_bytes: u64,
     /// Memtables that became tables.
@@ -129,6 +135,9 @@ impl LsmRecord {
             compaction_bytes: stats.compaction_bytes(),
             manifest_bytes: stats.manifest_bytes,
             moved_bytes: stats.moved_bytes,
+            trims: stats.trim.trims,
+            trimmed_bytes: stats.trim.trimmed_bytes,
+            untrimmed_bytes: stats.trim.untrimmed_bytes,
             read_bytes: stats.read_bytes,
             memtables: stats.memtables,
             compactions: stats.compactions,

@@ -190,10 +190,35 @@ fn levels_have_handles_of_their_own() {
 }
 
 #[test]
+fn the_drive_moves_what_was_deleted_and_not_trimmed() {
+    let of = |trim: &str| {
+        let full = [
+            "device.capacity=\"512 KiB\"",
+            "device.over_provisioning=0.15",
+            "workload={ load_update = { records = 16_000, updates = 40_000, theta = 0.0 } }",
+            "index.lsm.allocation=next_fit",
+            &format!("index.lsm.trim={trim}"),
+        ];
+        let record = record(SMALL, &full);
+        let tree = lsm(&record.index.unwrap());
+        assert_eq!((tree.trims, tree.trimmed_bytes), (record.host.trims, 512 * record.host.trimmed_sectors), "{trim}");
+        println!("{trim}: {} trims, {} bytes left, waf {:?}", tree.trims, tree.untrimmed_bytes, record.waf);
+        (tree, record.waf.unwrap())
+    };
+    let (at_once, waf_at_once) = of("at_once");
+    let (discard, _) = of("{ discard = { bytes = \"64 KiB\" } }");
+    let (never, waf_never) = of("never");
+    assert!(at_once.untrimmed_bytes == 0 && discard.untrimmed_bytes < 64 << 10 && discard.trims < at_once.trims);
+    assert!(never.trims == 0 && never.untrimmed_bytes > 100 << 10);
+    assert!(waf_at_once < 1.05 && waf_never > 1.5, "{waf_never} {waf_at_once}");
+}
+
+#[test]
 fn every_bad_value_is_refused_with_key_value_and_reason() {
     for (set, expected) in [
         ("index.lsm.key_bytes=0", "index.lsm.key_bytes = 0 cannot work: a key has 1 to 64 bytes"),
         ("index.lsm.level0_trigger=0", "index.lsm.level0_trigger = 0 cannot work"),
+        ("index.lsm.trim={ fstrim = { every_bytes = 0 } }", "an interval has at least 1 byte"),
         ("index.lsm.write_unit_bytes=1000", "index.lsm.write_unit_bytes = 1000 cannot work: a unit is a power of two"),
         ("index.lsm.compaction={ tiered = {} }", "it counts only with compaction = \"leveled\""),
         ("index.lsm.extent_bytes=\"1 MiB\"", "the manifest takes"),

@@ -12,7 +12,9 @@
 
 use super::sentence;
 use nandlab_block::{Blank, BlockDevice, ByteCount, Mirror, Op, Payload, Request};
-use nandlab_index::lsm::{Backlog, Bloom, Compaction, FileChoice, Options, TieredOptions, Tree};
+use nandlab_index::lsm::{
+    Allocation, Backlog, Bloom, Compaction, Discard, FileChoice, Fstrim, Options, TieredOptions, Tree, Trim,
+};
 use nandlab_index::IndexError;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -60,6 +62,17 @@ fn options(bytes: &[u8; OPTIONS]) -> Options {
         write_unit_bytes: one(bytes[13], [512, 512, 1_024, 4_096, 513]),
         extent_bytes: size(bytes[13] / 5, [1_024, 512, 2_048, 4_096, 8_192, 700]),
         wal: bytes[14] % 4 != 0,
+        trim: one(
+            bytes[14] / 4,
+            [
+                Trim::AtOnce,
+                Trim::Discard(Discard { bytes: ByteCount(6_000) }),
+                Trim::Fstrim(Fstrim { every_bytes: ByteCount(9_000) }),
+                Trim::Never,
+                Trim::Discard(Discard { bytes: ByteCount(0) }),
+            ],
+        ),
+        allocation: one(bytes[14] / 20, [Allocation::FirstFit, Allocation::NextFit]),
         ..Options::default()
     }
 }

@@ -6,7 +6,7 @@
 use crate::below::{cut_at, erased, ftls_and_zns, in_every_form, mount, some_cuts, Map, Nand};
 use nandlab_block::{ByteCount, Error};
 use nandlab_ftl::FtlConfig;
-use nandlab_index::lsm::{Compaction, Options, TieredOptions, Tree};
+use nandlab_index::lsm::{Allocation, Compaction, Discard, Fstrim, Options, TieredOptions, Tree, Trim};
 use nandlab_index::IndexError;
 use nandlab_nand::power_cut::CutPlan;
 use nandlab_nand::random::Random;
@@ -30,7 +30,11 @@ fn benches() -> Vec<Bench> {
         ..Options::default()
     };
     let leveled = Options { level_base_bytes: Some(ByteCount(2048)), level_multiplier: Some(3), ..small.clone() };
-    let tiered = Options { compaction: Compaction::Tiered(TieredOptions::default()), ..small };
+    // Each bench has its way of trimming: a deleted file's contents are still there after a cut, or half of them.
+    let trim = Trim::Fstrim(Fstrim { every_bytes: ByteCount(6000) });
+    let tiered = Options { compaction: Compaction::Tiered(TieredOptions::default()), trim, ..small };
+    let discard = Trim::Discard(Discard { bytes: ByteCount(5000) });
+    let allocation = Allocation::NextFit;
     let bench = |[blocks, pages, page_bytes]: [u32; 3], options: &Options| Bench {
         geometry: Geometry::single_die(blocks, pages, page_bytes).unwrap(),
         options: options.clone(),
@@ -38,9 +42,18 @@ fn benches() -> Vec<Bench> {
     };
     vec![
         bench([60, 8, 512], &leveled),
-        bench([61, 8, 1024], &Options { write_unit_bytes: 1024, extent_bytes: ByteCount(2048), ..leveled.clone() }),
+        bench(
+            [61, 8, 1024],
+            &Options {
+                write_unit_bytes: 1024,
+                extent_bytes: ByteCount(2048),
+                trim: discard,
+                allocation,
+                ..leveled.clone()
+            },
+        ),
         bench([62, 16, 512], &tiered),
-        bench([63, 8, 1024], &Options { wal: false, ..leveled }),
+        bench([63, 8, 1024], &Options { wal: false, trim: Trim::Never, allocation, ..leveled }),
     ]
 }
 

@@ -138,7 +138,7 @@ impl Storage for ZoneFiles<'_> {
         Ok(())
     }
 
-    fn give_up_rest(&mut self) -> Result<(), IndexError> {
+    fn give_up_rest(&mut self, _is_new: bool) -> Result<(), IndexError> {
         self.trim_logs();
         for (zone, live) in self.live().into_iter().enumerate().skip(self.first_zone()) {
             if live == 0 {
@@ -154,8 +154,9 @@ impl Storage for ZoneFiles<'_> {
         self.root_parts(0).map(|(zone, _)| self.space.whole(zone)).sum::<u64>() * SECTOR
     }
 
-    fn reset_root(&mut self, area: usize) -> Result<(), IndexError> {
-        self.root_parts(area).try_for_each(|(zone, _)| self.space.reset(zone))
+    fn reset_root(&mut self, area: usize) -> Result<u64, IndexError> {
+        self.root_parts(area).try_for_each(|(zone, _)| self.space.reset(zone))?;
+        Ok(0)
     }
 
     fn append_root(&mut self, area: usize, offset: u64, mut bytes: &[u8]) -> Result<(), IndexError> {

@@ -3,7 +3,7 @@
 use super::{contents, small, tiered, Map};
 use crate::volatile::Disk;
 use nandlab_block::{BlockDevice, ByteCount, Error};
-use nandlab_index::lsm::{Options, Tree};
+use nandlab_index::lsm::{Allocation, Discard, Fstrim, Options, Tree, Trim};
 use nandlab_index::IndexError;
 use nandlab_nand::random::Random;
 
@@ -215,5 +215,18 @@ fn a_tree_being_made_is_there_or_not() {
                 Err(error) => panic!("request {at}: {error}"),
             }
         }
+    }
+}
+
+#[test]
+fn what_is_not_trimmed_is_never_taken_for_a_file_after_a_cut() {
+    for (trim, allocation) in [
+        (Trim::Discard(Discard { bytes: ByteCount(2 << 10) }), Allocation::NextFit),
+        (Trim::Fstrim(Fstrim { every_bytes: ByteCount(4 << 10) }), Allocation::FirstFit),
+        (Trim::Never, Allocation::FirstFit),
+    ] {
+        let cases = cut_everywhere(&Options { trim, allocation, ..options() }, 400, 2);
+        println!("{trim:?}: {cases:?}");
+        assert!(cases[0] > 200 && cases[1] > 50, "{cases:?}");
     }
 }

@@ -7,6 +7,7 @@ mod figures;
 mod fillrandom;
 mod hard_cases;
 mod model;
+mod trims;
 mod zones;
 
 use crate::{ascending, Map};

@@ -1,8 +1,9 @@
 //! Random operations on a tree and on an ordered map, everything compared; the state after a new start; refusals.
 
+use super::trims::{DISCARD, FSTRIM};
 use super::{contents, disk, range, refuses_and_stays_whole, small, tiered, Map};
 use nandlab_block::{Blank, ByteCount, Mirror};
-use nandlab_index::lsm::{Backlog, Bloom, FileChoice, Options, Tree};
+use nandlab_index::lsm::{Allocation, Backlog, Bloom, FileChoice, Options, Tree, Trim};
 use nandlab_index::IndexError;
 use nandlab_nand::random::Random;
 
@@ -63,15 +64,15 @@ fn every_compaction_is_an_ordered_map() {
     let leveled = small();
     for (options, seed) in [
         (leveled.clone(), 1),
-        (Options { dynamic_levels: Some(false), ..leveled.clone() }, 2),
+        (Options { dynamic_levels: Some(false), trim: DISCARD, ..leveled.clone() }, 2),
         (Options { file_choice: Some(FileChoice::RoundRobin), target_file_multiplier: Some(2), ..leveled.clone() }, 3),
         (Options { backlog: Some(Backlog::Sizes), level0_slowdown: Some(9), ..leveled.clone() }, 10),
         (Options { level0_trigger: 1, bloom_bits_per_key: 0.0, cache_bytes: ByteCount(0), ..leveled.clone() }, 4),
         (Options { wal: false, bloom: Bloom::Lines, ..leveled.clone() }, 5),
         (Options { extent_bytes: ByteCount(4096), value_bytes: 700, block_bytes: 512, ..leveled }, 6),
-        (Options { level0_slowdown: Some(9), ..small() }, 9),
+        (Options { level0_slowdown: Some(9), trim: FSTRIM, allocation: Allocation::NextFit, ..small() }, 9),
         (tiered(small()), 7),
-        (Options { level0_trigger: 8, wal: false, ..tiered(small()) }, 8),
+        (Options { level0_trigger: 8, wal: false, trim: Trim::Never, ..tiered(small()) }, 8),
     ] {
         conforms(&options, 9_000, seed);
     }
