@@ -70,7 +70,8 @@ pub struct Config {
     /// Which pages are kept in blocks apart, as in the page map: `one`, `two`, `origin`, `dac`, `sepbit`, `warcip` or
     /// `python`. Each kind needs an open block on every die. Others than `two` are for the allocation `dynamic`.
     pub placement: Placement,
-    /// How the wear is evened out between blocks, as in the page map; map blocks are not moved for it. Groups take none.
+    /// How the wear is evened out between blocks, as in the page map. Map blocks are not moved for it: they are collected
+    /// apart, and an emptied one joins the die's free blocks. Groups take none.
     pub wear: Wear,
     /// The data block that garbage collection empties next; map blocks go by the fewest valid pages.
     pub victim: Victim,

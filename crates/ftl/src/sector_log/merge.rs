@@ -29,7 +29,8 @@ impl Scheme {
         loop {
             let die = self.log.home(frontier);
             while self.log.is_full_in(die) && self.merge_next(pages, nand, Some(die))? {}
-            // Failures have used up the reserve.
+            // Failures have used up the reserve. Another die's free block will do for the log: that die collects with its next
+            // page until its reserve is whole again.
             while pages.keeper.count() == 0 {
                 if !pages.collect_somewhere(self, nand, die)? {
                     return Err(pages.worn_out(1));

@@ -1,4 +1,4 @@
-//! Collection of the page map before room is short: the rule, and the numbers on which it begins.
+//! Collection before room is short: the rule, and the numbers on which it begins.
 
 use super::{Collection, Config};
 use crate::options::options;

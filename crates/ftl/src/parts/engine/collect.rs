@@ -1,4 +1,4 @@
-//! Garbage collection of the page map: opening blocks, choosing victims, relocating pages, erasing.
+//! Garbage collection: opening blocks, choosing victims, relocating pages, erasing.
 //!
 //! Below, b pages in a block are for data, R is `reserve_blocks`, and F is the die's count of free blocks. A host page takes
 //! these steps:

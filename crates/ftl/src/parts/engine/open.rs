@@ -1,4 +1,4 @@
-//! Opening and closing the page map's frontiers.
+//! Opening and closing frontiers.
 
 use super::dies::Rest;
 use super::{Collection, Pages, Scheme};

@@ -1,4 +1,4 @@
-//! A page map's placement, and each page's owner, if the placement asks.
+//! The placement, and each page's owner, if the placement asks.
 
 use super::needs::Needs;
 use super::Config;

@@ -1,4 +1,26 @@
 //! A page-mapped FTL's own decisions.
+//!
+//! ## What a scheme must have
+//! `Config`, `variants`, `max_logical_pages`, `mount`, `write`, `read`, `trim`, `prefetch`, `logical_pages`, `ram` and `check`.
+//! The defaults suit a map without state of its own on flash. A map in memory implements [`super::Noted`], too: it writes,
+//! unmaps and notes pages.
+//!
+//! | The map has an entry for | Constants and methods | Example |
+//! |---|---|---|
+//! | each page | `FOLLOWS`: the engine copies a page, `follow` maps the copy | `page.rs` |
+//! | several pages, or parts of pages | no `FOLLOWS`: `relocate` copies by [`Pages::copy`], maps the copies, clears the old valid bits, sets the new ones by [`Pages::mapped`] | `sector_log/` |
+//!
+//! ## Writing
+//! [`Pages::program`] returns the page's place, known only afterwards: a full block, a failed program or a weak die moves it
+//! to another block. Before, an older page pays for its collection, which may move any mapped page. So look up the old
+//! copy after the program, as [`super::Noted::map_stored`] does.
+//!
+//! ## A mount
+//! Options and capacity are checked (`error::refuse_capacity`), then come a fence and the scans: `scan`, or
+//! `scan_ascending` if sequence numbers of moved pages may be older. `refuse_foreign` refuses pages of other FTLs; a page with another meaning than a page map's needs a
+//! [`Kind`] or an `aux` bit of its own. `Newest` finds the newest copies, [`Pages::new`] takes what the scheme [needs](super::needs),
+//! and [`Pages::adopt`] sorts the blocks. A scheme without options for the engine takes `engine::Config::plain`, and
+//! `room::usable_with` for its capacity.
 
 use super::Pages;
 use crate::future::Future;
@@ -125,7 +147,9 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     ///
     /// # Errors
     /// As [`Ftl::flush`].
-    fn flush<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N) -> Result<(), FtlError>;
+    fn flush<N: Nand>(&mut self, _pages: &mut Pages, _nand: &mut N) -> Result<(), FtlError> {
+        Ok(())
+    }
 
     /// Called before a block is opened for the host, and before victims are emptied for it: a scheme may make room in a way
     /// of its own.
@@ -196,7 +220,7 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         unreachable!("this scheme has no notes")
     }
 
-    /// Moves a valid page out of a victim on `die`.
+    /// Moves a valid page out of a victim on `die`, and maps it. The call counts as one page in the pay of a host page.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
@@ -210,7 +234,9 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
-    fn emptied<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, die: u32) -> Result<(), FtlError>;
+    fn emptied<N: Nand>(&mut self, _pages: &mut Pages, _nand: &mut N, _die: u32) -> Result<(), FtlError> {
+        Ok(())
+    }
 
     /// As [`Ftl::look_ups`].
     fn look_ups(&self, _pages: &Pages, _op: Op, _at: Lpn, _sectors: SectorMask) -> u64 {
