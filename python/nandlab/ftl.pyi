@@ -660,8 +660,9 @@ def dftl(
             file_data = 2 }`; other origins write through handle 0, and all of them to group 0.
             `"each"`: each origin has a handle of its own, given in the order in which they come, and
             the last handle serves all others. Default {}.
-        wear: How the wear is evened out between blocks, as in the page map; map blocks are not moved
-            for it. Groups take none. Default "none".
+        wear: How the wear is evened out between blocks, as in the page map. Map blocks are not moved
+            for it: they are collected apart, and an emptied one joins the die's free blocks. Groups
+            take none. Default "none".
         wear.threshold.erases: Data moves if two blocks' erases differ by more; at least 1. Default 20.
         wear.bet.erases: Erases per erased set at which the other sets are emptied; at least 1. Default
             20.
