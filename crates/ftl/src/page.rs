@@ -26,7 +26,7 @@
 //! is erased again before its first page, under the cause `reerase`: its erase may have been cut. A flush writes trims
 //! to note pages: one bitmap per segment with its unmapped pages. A segment's newest note replaces the older ones.
 //!
-//! On a chip with pairs of pages a power cut in an upper page destroys its lower page. So a flush, an erase and a mount first
+//! On a chip with pairs of pages a power cut in an upper page destroys its lower page. So a flush and an erase first
 //! program blank pages up to the upper page of each valid lower page (`parts/engine/pairs.rs`).
 //!
 //! ## Invariants
@@ -140,7 +140,6 @@ impl engine::Scheme for Scheme {
         let mut scheme = Self { map };
         let found = Found { scans: &scans, valid: valid.into_iter(), is_other: |_: &Self, _| false };
         pages.adopt(&mut scheme, nand, found)?;
-        pages.pad_and_fence(nand)?;
         Ok((pages, scheme))
     }
 

@@ -11,7 +11,7 @@ use crate::rig::{flash, Flash, Lost, Powered, Rig};
 use crate::script::{self, Mix, Step};
 use crate::subject::{in_turn, Subject};
 use nandlab_block::Error;
-use nandlab_ftl::FtlConfig;
+use nandlab_ftl::{FtlConfig, Trims};
 use nandlab_nand::operation::Operation;
 use nandlab_nand::power_cut::{CutPlan, Form, Uncut};
 use nandlab_nand::random::Random;
@@ -29,10 +29,11 @@ const TAIL_STEPS: usize = 8;
 /// `zoned/2x2x1x7x4x512-ascending-timed/8124857/cut:68:unstable_erase/cut:2:lost_tail/cut:10:lost_tail` fails.
 const TRUSTS_OLD_ZONES: [&str; 1] = ["zoned"];
 
-/// The form for a cut of an FTL: [`Form::Clean`] in place of a form that the FTL does not survive.
+/// The form for a cut of an FTL: [`Form::Clean`] in place of a form that the FTL does not survive. Without notes of trims a page
+/// map's trimmed page can come back with a block whose erase was cut, after a mount has shown an older copy.
 pub(crate) fn survived(config: &FtlConfig, form: Form) -> Form {
-    let shows_old = form == Form::UnstableErase && TRUSTS_OLD_ZONES.contains(&config.name());
-    if shows_old {
+    let forgets = config.name() == "page" && config.facts().trims == Trims::Forgotten;
+    if form == Form::UnstableErase && (forgets || TRUSTS_OLD_ZONES.contains(&config.name())) {
         return Form::Clean;
     }
     form

@@ -1,10 +1,11 @@
 //! Padding on a chip with pairs of pages.
 //!
 //! A power cut during the program of an upper page destroys the lower page of its pair ([`Rules::pair_distance`]). So data in
-//! a lower page is certain only once the upper page is programmed. Three moments rely on data: the answer to a flush, the
-//! erase of a block with older copies, and the end of a mount, which has shown what it found. Before each of them the engine
+//! a lower page is certain only once the upper page is programmed. Two moments rely on data: the answer to a flush, and the
+//! erase of a block with older copies. Before each of them the engine
 //! programs blank pages at every frontier, up to the upper page of the last valid lower page. The upper pages of invalid
-//! lower pages can wait. Until the erase, the older copy of a moved page stands in for the page.
+//! lower pages can wait. Until the erase, the older copy of a moved page stands in for the page. A mount has shown what it found,
+//! so the blocks that it closes are never filled further.
 //!
 //! With distance d a frontier takes at most d blank pages at a time. Collection must gain more than that, so d pages
 //! of a block count as lost for each frontier that takes moved pages: fewer logical pages are exported, and a victim has more
@@ -64,15 +65,6 @@ impl Pages {
         scoped(nand, Cause::Padding, |nand| self.pad_all(nand))?;
         // A program under way may be that of an upper page.
         self.keeper.noted(nand.ctx().horizon());
-        Ok(())
-    }
-
-    /// The same at the end of a mount: what the host reads then stays.
-    pub(crate) fn pad_and_fence<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        if self.padding > 0 {
-            self.pad(nand)?;
-            nand.ctx().fence();
-        }
         Ok(())
     }
 

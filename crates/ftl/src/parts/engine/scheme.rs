@@ -38,7 +38,7 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// As [`Ftl::PAGED_VARIANT`].
     const PAGED_VARIANT: Option<&'static str> = None;
 
-    /// As [`Ftl::PADS_PAIRS`]: the scheme's pages are all at the engine's frontiers, and its mount pads.
+    /// As [`Ftl::PADS_PAIRS`]: the scheme's pages are all at the engine's frontiers.
     const PADS_PAIRS: bool = false;
 
     /// As [`Ftl::variants`].
