@@ -5,6 +5,7 @@ pub(super) mod tiered;
 
 use super::storage::FileId;
 use super::version::{Version, LAST, LEVELS};
+use std::collections::BTreeSet;
 
 /// Which table of a level that is too large goes down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -69,6 +70,14 @@ pub(super) struct Pick {
 }
 
 impl Pick {
+    /// The smallest and the largest key of its tables.
+    fn span(&self, version: &Version) -> (Vec<u8>, Vec<u8>) {
+        let files = || self.inputs.iter().map(|&(level, id)| version.file(level, id));
+        let smallest = files().map(|file| &file.smallest).min().expect("a pick has tables");
+        let largest = files().map(|file| &file.largest).max().expect("a pick has tables");
+        (smallest.clone(), largest.clone())
+    }
+
     /// Whether the pick only moves one table to a level where nothing overlaps it. A table with deleted keys does not
     /// move to where they can be dropped.
     pub(super) fn is_move(&self, version: &Version) -> bool {
@@ -80,12 +89,64 @@ impl Pick {
     }
 }
 
+/// What compactions under way keep from others.
+#[derive(Debug, Default)]
+pub(super) struct Busy {
+    files: BTreeSet<FileId>,
+    /// The levels they write to, and the keys from the smallest to the largest.
+    outputs: Vec<(usize, Vec<u8>, Vec<u8>)>,
+    /// Whether one takes tables of level 0.
+    level_0: bool,
+}
+
+impl Busy {
+    /// Adds a compaction under way.
+    pub(super) fn add(&mut self, pick: &Pick, version: &Version) {
+        let (smallest, largest) = pick.span(version);
+        self.files.extend(pick.inputs.iter().map(|&(_, id)| id));
+        self.outputs.push((pick.output, smallest, largest));
+        self.level_0 |= pick.inputs.iter().any(|&(level, _)| level == 0);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
+    /// Whether `pick` can run beside them: it shares no table with them, and no keys of a level that both write to.
+    fn lets(&self, pick: &Pick, version: &Version) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let (smallest, largest) = pick.span(version);
+        let meets = |(level, low, high): &(usize, Vec<u8>, Vec<u8>)| {
+            *level == pick.output && *low <= largest && smallest <= *high
+        };
+        !pick.inputs.iter().any(|(_, id)| self.files.contains(id)) && !self.outputs.iter().any(meets)
+    }
+
+    /// The version without their tables: what levels have too much of.
+    fn rest(&self, version: &Version) -> Version {
+        let mut rest = version.clone();
+        rest.levels.iter_mut().for_each(|files| files.retain(|file| !self.files.contains(&file.id)));
+        rest
+    }
+}
+
 impl Strategy {
-    /// The next compaction; `None` if the version is as the strategy wants it.
-    pub(super) fn pick(&self, version: &Version) -> Option<Pick> {
+    /// The next compaction beside those under way; `None` if the version is as the strategy wants it.
+    pub(super) fn pick(&self, version: &Version, busy: &Busy) -> Option<Pick> {
         match self {
-            Self::Leveled(leveled) => leveled.pick(version),
-            Self::Tiered(tiered) => tiered.pick(version),
+            Self::Leveled(leveled) => leveled.pick(version, busy),
+            // Runs are merged by their order: one merge at a time.
+            Self::Tiered(tiered) => tiered.pick(version).filter(|_| busy.is_empty()),
+        }
+    }
+
+    /// Bytes that compaction has still to write.
+    pub(super) fn pending_bytes(&self, version: &Version) -> u64 {
+        match self {
+            Self::Leveled(leveled) => leveled.pending_bytes(version),
+            Self::Tiered(_) => 0,
         }
     }
 
