@@ -163,6 +163,7 @@ impl Cuttable for Disk {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // as an option set is written where it is used
 fn beside(options: Options) -> Options {
     Options { threads: 2, ..options }
 }
@@ -231,7 +232,7 @@ fn puts_wait_by_the_triggers() {
     let stalls = conforms(&few, 6_000).0.stalls;
     assert!(stalls.level_0.count > 0 && stalls.level_0.time > 0 && stalls.slow.count > 0, "{stalls:?}");
     // A put has a key of 4 bytes, 2 for the length and a value of 8, a delete has no value.
-    let (least, most) = (6 * 1_000_000_000 >> 20, 14 * 1_000_000_000 >> 20);
+    let (least, most) = ((6 * 1_000_000_000) >> 20, (14 * 1_000_000_000) >> 20);
     let mean = stalls.slow.time / stalls.slow.count;
     assert!((least..=most).contains(&mean), "{mean}");
     let pending = Some(ByteCount(16 << 10));
