@@ -2,6 +2,7 @@
 //! flush makes durable only what had ended when it began, and only at its end.
 
 use super::cuts::{cut_everywhere_on, options, Cuttable};
+use super::trims::FSTRIM;
 use super::{contents, range, refuses_and_stays_whole, small, tiered, Map};
 use nandlab_block::{BlockDevice, ByteCount, Completion, Ended, Error, Op, Payload, Queued, Request};
 use nandlab_index::lsm::{Options, Stats, Tree};
@@ -214,7 +215,7 @@ fn conforms(options: &Options, steps: u64) -> (Stats, Time, usize) {
 
 #[test]
 fn a_tree_with_jobs_equals_a_map_and_every_run_the_one_before() {
-    for options in [small(), tiered(small()), Options { wal: false, ..small() }] {
+    for options in [small(), Options { trim: FSTRIM, ..tiered(small()) }, Options { wal: false, ..small() }] {
         let result = conforms(&beside(options.clone()), 5_000);
         println!("{result:?}");
         assert_eq!(result, conforms(&beside(options), 5_000));
