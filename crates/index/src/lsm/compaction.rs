@@ -70,14 +70,6 @@ pub(super) struct Pick {
 }
 
 impl Pick {
-    /// The smallest and the largest key of its tables.
-    fn span(&self, version: &Version) -> (Vec<u8>, Vec<u8>) {
-        let files = || self.inputs.iter().map(|&(level, id)| version.file(level, id));
-        let smallest = files().map(|file| &file.smallest).min().expect("a pick has tables");
-        let largest = files().map(|file| &file.largest).max().expect("a pick has tables");
-        (smallest.clone(), largest.clone())
-    }
-
     /// Whether the pick only moves one table to a level where nothing overlaps it. A table with deleted keys does not
     /// move to where they can be dropped.
     pub(super) fn is_move(&self, version: &Version) -> bool {
@@ -90,38 +82,29 @@ impl Pick {
 }
 
 /// What compactions under way keep from others.
+///
+/// Compactions that share no table meet in no keys of a level either: tables of a level do not overlap, and a pick has
+/// every table that its keys meet in the level it goes to. Level 0 has one compaction at a time.
 #[derive(Debug, Default)]
 pub(super) struct Busy {
     files: BTreeSet<FileId>,
-    /// The levels they write to, and the keys from the smallest to the largest.
-    outputs: Vec<(usize, Vec<u8>, Vec<u8>)>,
-    /// Whether one takes tables of level 0.
     level_0: bool,
 }
 
 impl Busy {
     /// Adds a compaction under way.
-    pub(super) fn add(&mut self, pick: &Pick, version: &Version) {
-        let (smallest, largest) = pick.span(version);
+    pub(super) fn add(&mut self, pick: &Pick) {
         self.files.extend(pick.inputs.iter().map(|&(_, id)| id));
-        self.outputs.push((pick.output, smallest, largest));
         self.level_0 |= pick.inputs.iter().any(|&(level, _)| level == 0);
     }
 
     fn is_empty(&self) -> bool {
-        self.outputs.is_empty()
+        self.files.is_empty()
     }
 
-    /// Whether `pick` can run beside them: it shares no table with them, and no keys of a level that both write to.
-    fn lets(&self, pick: &Pick, version: &Version) -> bool {
-        if self.is_empty() {
-            return true;
-        }
-        let (smallest, largest) = pick.span(version);
-        let meets = |(level, low, high): &(usize, Vec<u8>, Vec<u8>)| {
-            *level == pick.output && *low <= largest && smallest <= *high
-        };
-        !pick.inputs.iter().any(|(_, id)| self.files.contains(id)) && !self.outputs.iter().any(meets)
+    /// Whether `pick` can run beside them.
+    fn lets(&self, pick: &Pick) -> bool {
+        !pick.inputs.iter().any(|(_, id)| self.files.contains(id))
     }
 
     /// The version without their tables: what levels have too much of.

@@ -283,7 +283,7 @@ impl Tree<'_> {
         self.begin_flush(options)?;
         while self.beside.is_due && self.beside.refusal.is_none() && self.beside.picks().count() < options.threads {
             let mut busy = Busy::default();
-            self.beside.picks().for_each(|pick| busy.add(pick, &self.version));
+            self.beside.picks().for_each(|pick| busy.add(pick));
             match self.config.compaction.pick(&self.version, &busy) {
                 Some(pick) => self.begin_compaction(pick, options)?,
                 None => self.beside.is_due = false,

@@ -121,7 +121,7 @@ impl Leveled {
             let file_bytes = self.file_bytes_at(output, sizes.base);
             Pick { inputs, output, file_bytes, cursor: (level > 0).then_some((level, end)) }
         });
-        picks.into_iter().find(|pick| busy.lets(pick, version))
+        picks.into_iter().find(|pick| busy.lets(pick))
     }
 
     /// Bytes that compaction has still to write, as RocksDB estimates them: what each level has over its target goes down
@@ -387,6 +387,42 @@ mod tests {
         assert_eq!(robin.pick(&version, &Busy::default()).unwrap().inputs[0], (5, FileId(2)));
         version.cursors[5] = vec![29];
         assert_eq!(robin.pick(&version, &Busy::default()).unwrap().inputs[0], (5, FileId(1)));
+    }
+
+    #[test]
+    fn a_pick_beside_another_shares_no_table_and_counts_the_rest() {
+        let mut version = Version::default();
+        version.levels[5] = vec![file(1, 200, 0, 9), file(2, 200, 10, 19), file(3, 200, 20, 29)];
+        version.levels[6] = vec![file(4, 900, 0, 9), file(5, 90, 10, 14), file(6, 90, 15, 18), file(7, 600, 19, 40)];
+        let mut busy = Busy::default();
+        let inputs = |pick: Option<Pick>| pick.unwrap().inputs.iter().map(|(_, id)| id.0).collect::<Vec<_>>();
+        let first = leveled().pick(&version, &busy).unwrap();
+        busy.add(&first);
+        assert_eq!(inputs(Some(first)), [3, 7]);
+        assert_eq!(inputs(leveled().pick(&version, &busy)), [1, 4], "table 2 has less below, but needs table 7");
+        // The target is 168: without table 3 there are 160.
+        version.levels[5].iter_mut().for_each(|file| file.bytes = if file.id.0 == 3 { 200 } else { 80 });
+        assert_eq!(leveled().pick(&version, &busy), None);
+        version.levels[0] = (8..12).rev().map(|id| file(id, 5, 0, 9)).collect();
+        let level_0 = leveled().pick(&version, &busy).unwrap();
+        busy.add(&level_0);
+        assert_eq!(inputs(Some(level_0)), [11, 10, 9, 8, 1]);
+        version.levels[0].insert(0, file(12, 500, 50, 60));
+        assert_eq!(leveled().pick(&version, &busy), None, "level 0 has one compaction at a time");
+    }
+
+    /// Worked by hand after RocksDB's rule.
+    #[test]
+    fn bytes_still_to_be_written_go_down_level_by_level() {
+        let mut version = Version::default();
+        version.levels[6] = vec![file(1, 5_000, 0, 9)];
+        version.levels[4] = vec![file(2, 150, 0, 9)];
+        version.levels[5] = vec![file(3, 600, 0, 9)];
+        // 50 over 100 go down to 600: 50 x (600 / 150 + 1); 150 over 500 then to 5,000: 150 x (5,000 / 650 + 1).
+        assert_eq!(leveled().pending_bytes(&version), 250 + 1_303);
+        // 100 bytes of level 0 are due: they and level 4's 150; then 150 x (600 / 250 + 1), 250 x (5,000 / 750 + 1).
+        version.levels[0] = vec![file(4, 100, 0, 9)];
+        assert_eq!(leveled().pending_bytes(&version), 250 + 510 + 1_916);
     }
 
     #[test]
