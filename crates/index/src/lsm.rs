@@ -39,6 +39,7 @@
 //! S. Dong, M. Callaghan, L. Galanis, D. Borthakur, T. Savor, M. Stumm: Optimizing space amplification in RocksDB. CIDR
 //! 2017.
 
+mod beside;
 mod bloom;
 mod cache;
 mod check;

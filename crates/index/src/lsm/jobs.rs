@@ -8,8 +8,8 @@
 //! Puts wait as in RocksDB: while two memtables are full, and while level 0 or the bytes still to be written are beyond
 //! their triggers. Between the lower triggers and the upper ones puts go on at a fixed rate; RocksDB adapts this rate.
 
+use super::beside::{Frozen, Running, Work};
 use super::compaction::{Busy, Pick};
-use super::memtable::Memtable;
 use super::options::JobOptions;
 use super::queue::Jobs;
 use super::stats::{Stall, Stalls};
@@ -22,64 +22,6 @@ use nandlab_nand::Time;
 use std::rc::Rc;
 
 const NS_PER_S: u128 = 1_000_000_000;
-
-/// A full memtable that becomes a table, and the logs that have it.
-#[derive(Debug)]
-pub(super) struct Frozen {
-    pub(super) memtable: Memtable,
-    logs: Vec<FileId>,
-}
-
-/// The jobs of a tree.
-#[derive(Debug, Default)]
-pub(super) struct Beside {
-    pub(super) frozen: Option<Rc<Frozen>>,
-    running: Vec<Running>,
-    /// Requests belong to a plan now.
-    pub(super) is_planning: bool,
-    /// Why a job could not begin; it is tried again when another has ended, or when an operation has told it.
-    refusal: Option<IndexError>,
-    /// A compaction may be due.
-    pub(super) is_due: bool,
-    /// Bytes that compaction has still to write.
-    pub(super) pending_bytes: u64,
-}
-
-#[derive(Debug)]
-struct Running {
-    /// The number of its plan.
-    plan: u64,
-    is_committing: bool,
-    work: Work,
-    edit: Edit,
-    written: u64,
-}
-
-#[derive(Debug)]
-enum Work {
-    Flush,
-    /// With the deleted keys that were dropped.
-    Compaction(Pick, u64),
-    /// A table goes a level down without a write.
-    Move(Pick),
-}
-
-impl Beside {
-    fn is_flushing(&self) -> bool {
-        self.running.iter().any(|job| matches!(job.work, Work::Flush))
-    }
-
-    fn picks(&self) -> impl Iterator<Item = &Pick> {
-        self.running.iter().filter_map(|job| match &job.work {
-            Work::Flush => None,
-            Work::Compaction(pick, _) | Work::Move(pick) => Some(pick),
-        })
-    }
-
-    fn committing(&self) -> Option<usize> {
-        self.running.iter().position(|job| job.is_committing)
-    }
-}
 
 impl Tree<'_> {
     /// The options of jobs, if flushes and compactions are jobs on this device.

@@ -1,8 +1,8 @@
 //! The tree: records go to the log and the memtable; a full memtable becomes a table; tables are merged.
 
+use super::beside::Beside;
 use super::bloom;
 use super::extents::{Extents, Room};
-use super::jobs::Beside;
 use super::manifest::Manifest;
 use super::memtable::{record_bytes, Memtable};
 use super::options::{Config, Placement};
