@@ -56,6 +56,12 @@ def lsm(
     target_file_bytes: int | str | None = None,
     level0_trigger: int | None = None,
     level0_slowdown: int | None = None,
+    threads: int | None = None,
+    queue_depth: int | None = None,
+    level0_stop: int | None = None,
+    pending_slow_bytes: int | str | None = None,
+    pending_stop_bytes: int | str | None = None,
+    slow_bytes_per_s: int | str | None = None,
     compact_at_end: bool | None = None,
     compaction: Literal['leveled', 'tiered'] | Mapping[str, Any] | None = None,
     level_base_bytes: int | str | None = None,
@@ -91,9 +97,22 @@ def lsm(
         target_file_bytes: Bytes of a table that end it, in levels from 1 on. Default "1 MiB".
         level0_trigger: Tables of level 0 that start a compaction; with `compaction = { tiered = { ... }
             }`, sorted runs. Default 4.
-        level0_slowdown: Tables of level 0 that a put waits for: with fewer, compaction that is due is
-            put off. As many as `level0_trigger` unless given, so that nothing is put off; RocksDB's
-            writer runs ahead of its compaction up to 20.
+        level0_slowdown: Without `threads`: tables of level 0 that a put waits for; with fewer,
+            compaction that is due is put off. As many as `level0_trigger` unless given, so that nothing
+            is put off. With `threads`: tables of level 0 from which on puts are slowed down; RocksDB's
+            20 unless given.
+        threads: Compactions at once in the background, beside a flush of a memtable, up to 64; 0:
+            flushes and compactions run in the foreground, and so they do on a device without times and
+            in zones. Default 0.
+        queue_depth: Requests that each flush or compaction keeps under way, 1 to 1024, 4 unless given;
+            with `threads` only.
+        level0_stop: Tables of level 0 at which puts stop, 36 unless given; with `threads` only.
+        pending_slow_bytes: Bytes that compaction has still to write from which on puts are slowed down,
+            `"1 GiB"` unless given; with `threads` only, leveled only.
+        pending_stop_bytes: Bytes that compaction has still to write at which puts stop, `"4 GiB"`
+            unless given; with `threads` only, leveled only.
+        slow_bytes_per_s: Bytes a second that puts may write while they are slowed down, `"16 MiB"`
+            unless given; with `threads` only.
         compact_at_end: Whether a run ends with level 0 merged into the first level below it, and that
             level into the next one: db_bench's `compact0` and `compact1`; leveled only. Default false.
         compaction: How tables are merged. Default "leveled".

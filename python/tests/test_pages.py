@@ -24,6 +24,7 @@ SIZES = {
     "docs/disks.md": 2500,
     "docs/nvme.md": 800,
     "docs/indexes.md": 2000,
+    "docs/lsm.md": 600,
     "docs/firmware.md": 1700,
     "docs/switching.md": 1000,
     "docs/reproduce.md": 1500,

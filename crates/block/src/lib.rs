@@ -14,6 +14,7 @@ mod mirror;
 pub mod own;
 mod path;
 mod quantity;
+mod queued;
 mod ram;
 mod request;
 mod suggest;
@@ -27,6 +28,7 @@ pub use late::Ended;
 pub use mirror::{Blank, Mirror, Switch};
 pub use path::{HeldUp, LinkScaling, PathTimes, PathUse, PathWaits};
 pub use quantity::{byte_units, ByteCount};
+pub use queued::Queued;
 pub use ram::RamUse;
 pub use request::{Author, Op, Request, ZoneCommand};
 pub use suggest::nearest;
@@ -137,6 +139,17 @@ pub trait BlockDevice {
     /// The device's operations in event order, while it follows them.
     fn timeline(&mut self) -> Option<&mut Timeline> {
         None
+    }
+
+    /// The device for requests side by side, if it keeps time and has an order of events. Whoever uses it makes every
+    /// request there.
+    fn queued(&mut self) -> Option<&mut dyn Queued> {
+        None
+    }
+
+    /// Copies the bytes from `sector` on without a request; false if the device cannot.
+    fn peek(&self, _sector: u64, _bytes: &mut [u8]) -> bool {
+        false
     }
 
     /// The zones, on a device that takes writes at their write pointers alone; `None` on any other.

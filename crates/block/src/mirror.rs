@@ -1,7 +1,7 @@
 //! Bytes in memory for a device without bytes.
 
-use crate::{BlockDevice, Completion, Error, Op, Payload, Request, ZoneCommand, ZoneReport, ZoneShape};
-use nandlab_nand::SECTOR_BYTES;
+use crate::{BlockDevice, Completion, Ended, Error, Op, Payload, Queued, Request, ZoneCommand, ZoneReport, ZoneShape};
+use nandlab_nand::{Time, SECTOR_BYTES};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -73,23 +73,43 @@ impl<D: BlockDevice> Mirror<D> {
         Mirror { inner, pieces, compares, switch }
     }
 
-    fn pass_on(&mut self, request: &Request, data: &mut Payload<'_>) -> Result<Completion, Error> {
+    /// Passes a request on by `pass`; `None` if the device below was taken off.
+    fn pass_on<T>(
+        &mut self,
+        request: &Request,
+        data: &mut Payload<'_>,
+        pass: impl FnOnce(&mut D, &Request, Payload<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
         if self.switch.0.get() {
-            return Ok(Completion { arrival: request.time, done: request.time });
+            return Ok(None);
         }
         if !self.compares {
-            return self.inner.submit(request, Payload::None);
+            return pass(&mut self.inner, request, Payload::None).map(Some);
         }
         match data {
-            Payload::None => self.inner.submit(request, Payload::None),
-            Payload::Write(bytes) => self.inner.submit(request, Payload::Write(bytes)),
+            Payload::None => pass(&mut self.inner, request, Payload::None).map(Some),
+            Payload::Write(bytes) => pass(&mut self.inner, request, Payload::Write(bytes)).map(Some),
             Payload::Read(bytes) => {
-                let completion = self.inner.submit(request, Payload::Read(bytes))?;
+                let passed = pass(&mut self.inner, request, Payload::Read(bytes))?;
                 let mut kept = vec![0; bytes.len()];
                 self.read(start(request), &mut kept);
                 assert!(kept == **bytes, "sector {} reads back other bytes than were written there", request.sector);
-                Ok(completion)
+                Ok(Some(passed))
             }
+        }
+    }
+
+    /// Does with the bytes what `request` says.
+    fn keep(&mut self, request: &Request, data: Payload<'_>) {
+        match (request.op, data) {
+            (Op::Read, Payload::Read(to)) => self.read(start(request), to),
+            (Op::Write, Payload::Write(from)) => self.write(start(request), from),
+            (Op::Trim, _) => self.write(start(request), &vec![0; request.sectors as usize * SECTOR_BYTES as usize]),
+            (Op::Zone(ZoneCommand::Reset), _) => {
+                let sectors = self.inner.zone_shape().map_or(0, |shape| shape.size) as usize;
+                self.write(start(request), &vec![0; sectors * SECTOR_BYTES as usize]);
+            }
+            _ => {}
         }
     }
 
@@ -130,18 +150,9 @@ fn start(request: &Request) -> usize {
 impl<D: BlockDevice> BlockDevice for Mirror<D> {
     fn submit(&mut self, request: &Request, mut data: Payload<'_>) -> Result<Completion, Error> {
         // The device below refuses requests past its end.
-        let completion = self.pass_on(request, &mut data)?;
-        match (request.op, data) {
-            (Op::Read, Payload::Read(to)) => self.read(start(request), to),
-            (Op::Write, Payload::Write(from)) => self.write(start(request), from),
-            (Op::Trim, _) => self.write(start(request), &vec![0; request.sectors as usize * SECTOR_BYTES as usize]),
-            (Op::Zone(ZoneCommand::Reset), _) => {
-                let sectors = self.inner.zone_shape().map_or(0, |shape| shape.size) as usize;
-                self.write(start(request), &vec![0; sectors * SECTOR_BYTES as usize]);
-            }
-            _ => {}
-        }
-        Ok(completion)
+        let passed = self.pass_on(request, &mut data, D::submit)?;
+        self.keep(request, data);
+        Ok(passed.unwrap_or(Completion { arrival: request.time, done: request.time }))
     }
 
     fn zone_shape(&self) -> Option<ZoneShape> {
@@ -154,6 +165,37 @@ impl<D: BlockDevice> BlockDevice for Mirror<D> {
 
     fn sectors(&self) -> u64 {
         self.inner.sectors()
+    }
+
+    fn queued(&mut self) -> Option<&mut dyn Queued> {
+        if self.switch.0.get() || self.inner.queued().is_none() {
+            return None;
+        }
+        Some(self)
+    }
+
+    fn peek(&self, sector: u64, bytes: &mut [u8]) -> bool {
+        self.read((sector * u64::from(SECTOR_BYTES)) as usize, bytes);
+        true
+    }
+}
+
+impl<D: BlockDevice> Queued for Mirror<D> {
+    fn begin(&mut self, request: &Request, mut data: Payload<'_>) -> Result<u64, Error> {
+        let begin = |device: &mut D, request: &Request, data: Payload<'_>| {
+            device.queued().expect("the device below takes requests side by side").begin(request, data)
+        };
+        let number = self.pass_on(request, &mut data, begin)?;
+        self.keep(request, data);
+        Ok(number.expect("a mirror without its device has no queue"))
+    }
+
+    fn step(&mut self, limit: Time, ended: &mut Vec<Ended>) -> bool {
+        self.inner.queued().is_some_and(|queued| queued.step(limit, ended))
+    }
+
+    fn now(&mut self) -> Time {
+        self.inner.queued().map_or(0, Queued::now)
     }
 }
 

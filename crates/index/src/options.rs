@@ -57,6 +57,14 @@ impl IndexConfig {
         }
     }
 
+    /// Whether the index works in the background.
+    pub fn has_jobs(&self) -> bool {
+        match self {
+            Self::Btree(_) => false,
+            Self::Lsm(options) => options.threads > 0,
+        }
+    }
+
     /// What rounding takes from the options, in a sentence.
     pub fn notice(&self) -> Option<String> {
         match self {

@@ -753,6 +753,36 @@ class Level(View):
     compaction_read: int
 
 
+class Stall(View):
+    """Waits of one kind.
+
+    Attributes:
+        count: Waits.
+        time_us: Their time together, us.
+
+    """
+
+    count: int
+    time_us: float
+
+
+class Stalls(View):
+    """Waits of puts for flushes and compactions in the background.
+
+    Attributes:
+        memtables: Both memtables were full.
+        level_0: Level 0 had `level0_stop` tables.
+        pending: Compaction had `pending_stop_bytes` still to write.
+        slow: Puts slowed down by the lower triggers; each put counts.
+
+    """
+
+    memtables: Stall
+    level_0: Stall
+    pending: Stall
+    slow: Stall
+
+
 class Lsm(View):
     """An LSM tree's work and its tables at the end; bytes as written and read, padding included.
 
@@ -778,6 +808,7 @@ class Lsm(View):
         bloom_false_positive_rate: Share of absent keys that passed; None before the first.
         cache_hits: Data blocks found in the cache.
         cache_misses: Data blocks read.
+        stalls: Waits of puts for jobs in the background; zeros without them.
         table_memory_bytes: Memory of the tables' indexes and filters, bytes.
         space_amplification: Bytes in tables over bytes of keys with a value; None if the run ended inside an
             operation.
@@ -805,6 +836,7 @@ class Lsm(View):
     bloom_false_positive_rate: float | None
     cache_hits: int
     cache_misses: int
+    stalls: Stalls
     table_memory_bytes: int
     space_amplification: float | None
 

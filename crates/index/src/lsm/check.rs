@@ -35,7 +35,7 @@ impl Tree<'_> {
     /// # Errors
     /// [`IndexError::DamagedFile`], [`IndexError::Device`], [`IndexError::Broken`].
     pub fn check(&mut self) -> Result<Report, IndexError> {
-        self.check_whole()?;
+        self.guarded(Self::wait_for_jobs)?;
         self.check_order()?;
         let files: Vec<(usize, FileMeta)> = self.version.files().map(|(level, file)| (level, file.clone())).collect();
         let known: Vec<FileId> =

@@ -5,6 +5,7 @@ pub(super) mod tiered;
 
 use super::storage::FileId;
 use super::version::{Version, LAST, LEVELS};
+use std::collections::BTreeSet;
 
 /// Which table of a level that is too large goes down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -80,12 +81,55 @@ impl Pick {
     }
 }
 
+/// What compactions under way keep from others.
+///
+/// Compactions that share no table meet in no keys of a level either: tables of a level do not overlap, and a pick has
+/// every table that its keys meet in the level it goes to. Level 0 has one compaction at a time.
+#[derive(Debug, Default)]
+pub(super) struct Busy {
+    files: BTreeSet<FileId>,
+    level_0: bool,
+}
+
+impl Busy {
+    /// Adds a compaction under way.
+    pub(super) fn add(&mut self, pick: &Pick) {
+        self.files.extend(pick.inputs.iter().map(|&(_, id)| id));
+        self.level_0 |= pick.inputs.iter().any(|&(level, _)| level == 0);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Whether `pick` can run beside them.
+    fn lets(&self, pick: &Pick) -> bool {
+        !pick.inputs.iter().any(|(_, id)| self.files.contains(id))
+    }
+
+    /// The version without their tables: what levels have too much of.
+    fn rest(&self, version: &Version) -> Version {
+        let mut rest = version.clone();
+        rest.levels.iter_mut().for_each(|files| files.retain(|file| !self.files.contains(&file.id)));
+        rest
+    }
+}
+
 impl Strategy {
-    /// The next compaction; `None` if the version is as the strategy wants it.
-    pub(super) fn pick(&self, version: &Version) -> Option<Pick> {
+    /// The next compaction beside those under way; `None` if the version is as the strategy wants it.
+    pub(super) fn pick(&self, version: &Version, busy: &Busy) -> Option<Pick> {
         match self {
-            Self::Leveled(leveled) => leveled.pick(version),
-            Self::Tiered(tiered) => tiered.pick(version),
+            Self::Leveled(leveled) => leveled.pick(version, busy),
+            // Runs are merged by their order: one merge at a time.
+            Self::Tiered(tiered) => tiered.pick(version).filter(|_| busy.is_empty()),
+        }
+    }
+
+    /// Bytes that compaction has still to write.
+    pub(super) fn pending_bytes(&self, version: &Version) -> u64 {
+        match self {
+            Self::Leveled(leveled) => leveled.pending_bytes(version),
+            Self::Tiered(_) => 0,
         }
     }
 

@@ -9,6 +9,7 @@
 pub(super) mod trims;
 
 use super::codec::Parser;
+use super::queue::{Jobs, Queue};
 use super::storage::{self, FileId, Lifetime, Storage};
 use crate::IndexError;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
@@ -85,7 +86,7 @@ impl Layout {
 
 /// Files on a block device.
 pub struct Extents<'d> {
-    device: &'d mut dyn BlockDevice,
+    queue: Queue<'d>,
     unit_bytes: usize,
     piece_bytes: u64,
     /// Pieces of a root area; the areas are the first two.
@@ -98,7 +99,6 @@ pub struct Extents<'d> {
     /// Where the last piece that was taken ends.
     behind: u32,
     ledger: Ledger,
-    now: Time,
 }
 
 impl std::fmt::Debug for Extents<'_> {
@@ -118,7 +118,7 @@ impl<'d> Extents<'d> {
         let mut used = vec![false; pieces as usize];
         used[..2 * root_pieces as usize].fill(true);
         Ok(Self {
-            device,
+            queue: Queue::new(device),
             unit_bytes: unit_bytes as usize,
             piece_bytes,
             root_pieces: root_pieces as u32,
@@ -129,13 +129,11 @@ impl<'d> Extents<'d> {
             allocation,
             behind: 0,
             ledger: Ledger::new(trim, pieces as usize, piece_bytes),
-            now: 0,
         })
     }
 
     fn submit(&mut self, request: Request, data: Payload<'_>) -> Result<(), IndexError> {
-        self.now = self.device.submit(&Request { time: self.now, ..request }, data)?.done;
-        Ok(())
+        self.queue.submit(request, data)
     }
 
     /// Takes `pieces` more pieces: one run if there is one, else the first that are free.
@@ -218,7 +216,7 @@ impl<'d> Extents<'d> {
         while left > 0 {
             let sectors = left.min(1 << 30) as u32;
             let request = Request { origin: Origin::INDEX_LEAF, placement, ..Request::new(Op::Trim, at, sectors) };
-            self.submit(request, Payload::None)?;
+            self.queue.trim(request)?;
             self.ledger.count(u64::from(sectors) * u64::from(SECTOR_BYTES));
             (at, left) = (at + u64::from(sectors), left - u64::from(sectors));
         }
@@ -408,7 +406,12 @@ impl Storage for Extents<'_> {
             self.append_root(area, 0, &vec![0; self.unit_bytes])?;
             return Ok(self.unit_bytes as u64);
         }
-        self.trim(area as u32 * self.root_pieces, self.root_pieces, self.placement(Lifetime::Log))?;
+        // Not before the other area is there: in the order of the requests.
+        let sectors = sectors(self.root_pieces as usize * self.piece_bytes as usize);
+        let placement = self.placement(Lifetime::Log);
+        let request = Request::new(Op::Trim, self.root_sector(area, 0), sectors);
+        self.submit(Request { origin: Origin::INDEX_LEAF, placement, ..request }, Payload::None)?;
+        self.ledger.count(u64::from(sectors) * u64::from(SECTOR_BYTES));
         Ok(0)
     }
 
@@ -432,11 +435,15 @@ impl Storage for Extents<'_> {
     }
 
     fn now(&self) -> Time {
-        self.now
+        self.queue.now()
     }
 
     fn set_now(&mut self, time: Time) {
-        self.now = self.now.max(time);
+        self.queue.set_now(time);
+    }
+
+    fn jobs(&mut self) -> Option<&mut dyn Jobs> {
+        Some(&mut self.queue)
     }
 
     fn check(&self, files: &[FileId]) -> Result<(), IndexError> {

@@ -1,10 +1,13 @@
 //! Options of `[index.lsm]`.
 
+mod jobs;
+
 use super::bloom::Bloom;
 use super::compaction::{leveled, tiered, Backlog, FileChoice, Strategy};
 use super::extents::{self, trims::Trim, Allocation};
 use super::frames::HEAD_BYTES;
 use crate::IndexError;
+pub(super) use jobs::JobOptions;
 use nandlab_block::ByteCount;
 use nandlab_nand::SECTOR_BYTES;
 
@@ -27,10 +30,31 @@ pub struct Options {
     pub target_file_bytes: ByteCount,
     /// Tables of level 0 that start a compaction; with `compaction = { tiered = { ... } }`, sorted runs.
     pub level0_trigger: u32,
-    /// Tables of level 0 that a put waits for: with fewer, compaction that is due is put off. As many as
-    /// `level0_trigger` unless given, so that nothing is put off; RocksDB's writer runs ahead of its compaction up to 20.
+    /// Without `threads`: tables of level 0 that a put waits for; with fewer, compaction that is due is put off. As many
+    /// as `level0_trigger` unless given, so that nothing is put off. With `threads`: tables of level 0 from which on puts
+    /// are slowed down; RocksDB's 20 unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level0_slowdown: Option<u32>,
+    /// Compactions at once in the background, beside a flush of a memtable, up to 64; 0: flushes and compactions run in
+    /// the foreground, and so they do on a device without times and in zones.
+    pub threads: u32,
+    /// Requests that each flush or compaction keeps under way, 1 to 1024, 4 unless given; with `threads` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
+    /// Tables of level 0 at which puts stop, 36 unless given; with `threads` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level0_stop: Option<u32>,
+    /// Bytes that compaction has still to write from which on puts are slowed down, `"1 GiB"` unless given; with
+    /// `threads` only, leveled only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending_slow_bytes: Option<ByteCount>,
+    /// Bytes that compaction has still to write at which puts stop, `"4 GiB"` unless given; with `threads` only, leveled
+    /// only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending_stop_bytes: Option<ByteCount>,
+    /// Bytes a second that puts may write while they are slowed down, `"16 MiB"` unless given; with `threads` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_bytes_per_s: Option<ByteCount>,
     /// Whether a run ends with level 0 merged into the first level below it, and that level into the next one: db_bench's
     /// `compact0` and `compact1`; leveled only.
     pub compact_at_end: bool,
@@ -90,6 +114,12 @@ impl Default for Options {
             target_file_bytes: ByteCount(1 << 20),
             level0_trigger: 4,
             level0_slowdown: None,
+            threads: 0,
+            queue_depth: None,
+            level0_stop: None,
+            pending_slow_bytes: None,
+            pending_stop_bytes: None,
+            slow_bytes_per_s: None,
             compact_at_end: false,
             compaction: Compaction::Leveled,
             level_base_bytes: None,
@@ -141,8 +171,10 @@ pub struct Config {
     pub(super) key_bytes: usize,
     pub(super) value_bytes: usize,
     pub(super) write_buffer_bytes: u64,
-    /// Tables of level 0 below which compaction is put off; 0: it never is.
+    /// Tables of level 0 below which compaction in the foreground is put off; 0: it never is.
     pub(super) level0_slowdown: usize,
+    /// Flushes and compactions in the background.
+    pub(super) jobs: Option<JobOptions>,
     pub(super) compaction: Strategy,
     pub(super) bloom_bits_per_key: f64,
     pub(super) bloom: Bloom,
@@ -157,12 +189,11 @@ pub struct Config {
 }
 
 const DEFAULT_BASE: ByteCount = ByteCount(4 << 20);
-
 impl Options {
     /// Fills in defaults that depend on other options.
     pub fn resolve(&mut self) {
         self.shortest_value_bytes.get_or_insert(self.value_bytes);
-        self.level0_slowdown.get_or_insert(self.level0_trigger);
+        self.resolve_jobs();
         if self.compaction == Compaction::Leveled {
             self.level_base_bytes.get_or_insert(DEFAULT_BASE);
             self.level_multiplier.get_or_insert(10);
@@ -180,6 +211,7 @@ impl Options {
     pub fn check(&self) -> Result<(), IndexError> {
         self.check_records()?;
         self.check_sizes()?;
+        self.check_jobs()?;
         self.check_levels()
     }
 
@@ -267,7 +299,7 @@ impl Options {
 
     /// Refuses options that only leveled compaction reads.
     fn refuse_level_options(&self) -> Result<(), IndexError> {
-        let given: [(&'static str, Option<String>); 7] = [
+        let given: [(&'static str, Option<String>); 9] = [
             ("compact_at_end", self.compact_at_end.then(|| "true".to_owned())),
             ("level_base_bytes", self.level_base_bytes.map(|bytes| bytes.0.to_string())),
             ("level_multiplier", self.level_multiplier.map(|times| times.to_string())),
@@ -275,6 +307,8 @@ impl Options {
             ("target_file_multiplier", self.target_file_multiplier.map(|times| times.to_string())),
             ("file_choice", self.file_choice.map(|choice| format!("\"{}\"", choice.name()))),
             ("backlog", self.backlog.map(|backlog| format!("\"{}\"", backlog.name()))),
+            ("pending_slow_bytes", self.pending_slow_bytes.map(|bytes| bytes.0.to_string())),
+            ("pending_stop_bytes", self.pending_stop_bytes.map(|bytes| bytes.0.to_string())),
         ];
         match given.into_iter().find_map(|(key, given)| Some((key, given?))) {
             Some((key, given)) => {
@@ -312,11 +346,13 @@ impl Options {
                 options,
             }),
         };
+        let slowdown = self.level0_slowdown.filter(|&tables| tables > self.level0_trigger && self.threads == 0);
         Config {
             key_bytes: self.key_bytes.into(),
             value_bytes: self.value_bytes.into(),
             write_buffer_bytes: self.write_buffer_bytes.0,
-            level0_slowdown: self.level0_slowdown.filter(|&tables| tables > self.level0_trigger).unwrap_or(0) as usize,
+            level0_slowdown: slowdown.unwrap_or(0) as usize,
+            jobs: self.job_options(),
             compaction,
             bloom_bits_per_key: self.bloom_bits_per_key,
             bloom: self.bloom,
@@ -352,6 +388,9 @@ mod tests {
         options.check().unwrap();
         options.resolve();
         options.check().unwrap();
+        let mut beside = Options { threads: 2, ..Options::default() };
+        beside.resolve();
+        beside.check().unwrap();
         let tiered = Compaction::Tiered(tiered::Options::default());
         refused(|o| o.key_bytes = 0, "key_bytes");
         refused(|o| o.value_bytes = u16::MAX, "value_bytes");
@@ -366,11 +405,20 @@ mod tests {
         refused(|o| o.target_file_bytes = ByteCount(9), "target_file_bytes");
         refused(|o| o.level0_trigger = 0, "level0_trigger");
         refused(|o| o.level0_slowdown = Some(3), "level0_slowdown");
+        refused(|o| o.threads = 65, "threads");
+        refused(|o| o.queue_depth = Some(4), "queue_depth");
+        refused(|o| (o.threads, o.queue_depth) = (1, Some(0)), "queue_depth");
+        refused(|o| (o.threads, o.level0_stop) = (1, Some(19)), "level0_stop");
+        refused(|o| (o.threads, o.pending_slow_bytes) = (1, Some(ByteCount(0))), "pending_slow_bytes");
+        refused(|o| (o.threads, o.pending_stop_bytes) = (1, Some(ByteCount(9))), "pending_stop_bytes");
+        refused(|o| (o.threads, o.slow_bytes_per_s) = (1, Some(ByteCount(0))), "slow_bytes_per_s");
         refused(|o| o.level_base_bytes = Some(ByteCount(0)), "level_base_bytes");
         refused(|o| o.level_multiplier = Some(1), "level_multiplier");
         refused(|o| o.target_file_multiplier = Some(0), "target_file_multiplier");
         refused(|o| (o.compaction, o.level0_trigger) = (tiered, 1), "level0_trigger");
         refused(|o| (o.compaction, o.dynamic_levels) = (tiered, Some(true)), "dynamic_levels");
         refused(|o| (o.compaction, o.compact_at_end) = (tiered, true), "compact_at_end");
+        let pending = Some(ByteCount(1 << 30));
+        refused(|o| (o.compaction, o.threads, o.pending_slow_bytes) = (tiered, 1, pending), "pending_slow_bytes");
     }
 }

@@ -33,7 +33,7 @@ impl<'d> Tree<'d> {
         for key in from.into_iter().chain(end) {
             self.check_key(key)?;
         }
-        self.check_whole()?;
+        self.guarded(Self::settle)?;
         let from = from.map_or_else(|| vec![0; self.config.key_bytes], <[u8]>::to_vec);
         let mut runs: Vec<Vec<(FileId, u64)>> = Vec::new();
         for (level, files) in self.version.levels.iter().enumerate() {
@@ -62,6 +62,12 @@ impl Cursor<'_, '_> {
     pub fn next(&mut self) -> Result<Option<Record<'_>>, IndexError> {
         loop {
             let newest = self.tree.memtable.first(&self.from, self.is_behind);
+            let frozen = self.tree.beside.frozen.as_ref();
+            let frozen = frozen.and_then(|frozen| frozen.memtable.first(&self.from, self.is_behind));
+            let newest = match (newest, frozen) {
+                (Some(newest), Some(older)) => Some(if newest.0 <= older.0 { newest } else { older }),
+                (found, None) | (None, found) => found,
+            };
             let (key, value) = match (newest, self.merge.current()) {
                 (Some(newest), Some(older)) => {
                     if newest.0 <= older.0 {

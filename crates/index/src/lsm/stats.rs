@@ -2,6 +2,7 @@
 
 use super::extents::trims::TrimStats;
 use super::version::LEVELS;
+use nandlab_nand::Time;
 
 /// Counts since the tree was created or opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,12 +35,43 @@ pub struct Stats {
     pub moves: u64,
     /// Deleted keys dropped by compaction.
     pub dropped: u64,
+    /// Waits for jobs in the background.
+    pub stalls: Stalls,
     /// The Bloom filters.
     pub bloom: BloomStats,
     /// Data blocks found in the cache.
     pub cache_hits: u64,
     /// Data blocks read.
     pub cache_misses: u64,
+}
+
+/// Times that puts waited for jobs in the background.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// Both memtables were full.
+    pub memtables: Stall,
+    /// Level 0 had too many tables.
+    pub level_0: Stall,
+    /// Compaction had too many bytes still to write.
+    pub pending: Stall,
+    /// Puts were slowed down by the lower triggers; each put counts.
+    pub slow: Stall,
+}
+
+/// Waits of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stall {
+    /// Waits.
+    pub count: u64,
+    /// Their time together.
+    pub time: Time,
+}
+
+impl Stall {
+    pub(super) fn add(&mut self, time: Time) {
+        self.count += 1;
+        self.time += time;
+    }
 }
 
 /// What the Bloom filters answered.

@@ -5,6 +5,7 @@
 //! manifest keeps without reading it. Two root areas hold the manifest, which names every other file.
 
 use super::extents::trims::TrimStats;
+use super::queue::Jobs;
 use crate::IndexError;
 use nandlab_nand::{Origin, PlacementId, Time};
 
@@ -155,6 +156,11 @@ pub trait Storage {
 
     /// Lets the next request come no earlier than `time`.
     fn set_now(&mut self, time: Time);
+
+    /// Requests of jobs beside the host's; `None` if every request waits for the one before.
+    fn jobs(&mut self) -> Option<&mut dyn Jobs> {
+        None
+    }
 
     /// Checks that exactly these files are there, and that no two share room.
     ///

@@ -1,5 +1,6 @@
 //! The tree: records go to the log and the memtable; a full memtable becomes a table; tables are merged.
 
+use super::beside::Beside;
 use super::bloom;
 use super::extents::{Extents, Room};
 use super::manifest::Manifest;
@@ -27,6 +28,7 @@ pub struct Tree<'d> {
     pub(super) manifest: Manifest,
     pub(super) version: Version,
     pub(super) stats: Stats,
+    pub(super) beside: Beside,
     broken: bool,
 }
 
@@ -52,6 +54,7 @@ impl<'d> Tree<'d> {
     pub fn create_on(mut store: Box<dyn Storage + 'd>, config: &Config) -> Result<Self, IndexError> {
         let mut version =
             Version { key_bytes: config.key_bytes as u16, next_file: 1, next_age: 1, ..Version::default() };
+        turn_on_jobs(&mut *store, config);
         // A former tree is given up first: its log must not be taken for the new one.
         let manifest = Manifest::clear(&mut *store)?;
         let wal = begin_log(&mut *store, config, &mut version)?;
@@ -72,6 +75,7 @@ impl<'d> Tree<'d> {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_on(mut store: Box<dyn Storage + 'd>, config: &Config) -> Result<Self, IndexError> {
+        turn_on_jobs(&mut *store, config);
         let (mut manifest, mut version) = Manifest::open(&mut *store)?;
         let stored = usize::from(version.key_bytes);
         if stored != config.key_bytes {
@@ -111,7 +115,8 @@ impl<'d> Tree<'d> {
     ) -> Self {
         let io = Io::new(store, config.cache_bytes, config.key_bytes);
         let (memtable, stats) = (Memtable::default(), Stats::default());
-        Self { config: config.clone(), io, memtable, wal, manifest, version, stats, broken: false }
+        let beside = Beside::default();
+        Self { config: config.clone(), io, memtable, wal, manifest, version, stats, beside, broken: false }
     }
 
     /// Sets a key's value, whether it existed or not.
@@ -139,9 +144,16 @@ impl<'d> Tree<'d> {
         self.check_key(key)?;
         self.guarded(|tree| {
             let record = record_bytes(key, value);
+            let beside = tree.beside();
+            if let Some(options) = &beside {
+                tree.make_way(options, record)?;
+            }
             let memory = Memtable::memory_bytes(key, value);
             if !tree.memtable.is_empty() && tree.memtable.bytes() + memory > tree.config.write_buffer_bytes {
-                tree.write_memtable()?;
+                match beside {
+                    Some(_) => tree.freeze()?,
+                    None => tree.write_memtable()?,
+                }
             }
             if tree.wal.as_ref().is_some_and(|wal| !wal.has_room(record)) {
                 tree.next_log()?;
@@ -157,9 +169,15 @@ impl<'d> Tree<'d> {
 
     /// Begins another log, or makes the memtable a table if it has too many.
     fn next_log(&mut self) -> Result<(), IndexError> {
-        if self.version.logs.len() >= MOST_LOGS {
-            return self.write_memtable();
+        match self.beside() {
+            Some(_) if self.own_logs() >= MOST_LOGS => self.freeze(),
+            None if self.version.logs.len() >= MOST_LOGS => self.write_memtable(),
+            _ => self.begin_log(),
         }
+    }
+
+    /// Begins another log, if there are any.
+    pub(super) fn begin_log(&mut self) -> Result<(), IndexError> {
         let Some(wal) = &mut self.wal else { return Ok(()) };
         self.stats.wal_bytes += wal.sync(&mut *self.io.store)?;
         let sealed = Some((wal.file(), wal.frames()));
@@ -199,19 +217,28 @@ impl<'d> Tree<'d> {
 
     /// Makes `edit` true on the device and here; what is no longer in the tree is deleted.
     pub(super) fn commit(&mut self, mut edit: Edit) -> Result<(), IndexError> {
+        self.wait_for_commit()?;
         (edit.next_file, edit.next_age) = (self.version.next_file, self.version.next_age);
         let mut next = self.version.clone();
         next.apply(&edit);
         let committed = self.manifest.commit(&mut *self.io.store, &edit, &next);
         if let Err(IndexError::NoSpace { .. }) = committed {
-            let made = edit.added.iter().map(|(_, file)| file.id).chain(edit.log.iter().map(|log| log.id));
-            for file in made.filter(|file| !edit.removed.contains(file)) {
+            for file in edit.made() {
                 self.io.delete(file)?;
             }
         }
         committed?;
+        self.switch_to(next, &edit)
+    }
+
+    /// `next`, the version after `edit`, is on the device.
+    pub(super) fn switch_to(&mut self, next: Version, edit: &Edit) -> Result<(), IndexError> {
         self.version = next;
-        for file in edit.removed {
+        self.beside.is_due = true;
+        if self.config.jobs.is_some() {
+            self.beside.pending_bytes = self.config.compaction.pending_bytes(&self.version);
+        }
+        for &file in &edit.removed {
             if !edit.added.iter().any(|(_, added)| added.id == file) {
                 self.io.delete(file)?;
             }
@@ -225,8 +252,9 @@ impl<'d> Tree<'d> {
     /// [`IndexError::Length`], [`IndexError::Device`], [`IndexError::DamagedFile`], [`IndexError::Broken`].
     pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, IndexError> {
         self.check_key(key)?;
-        self.check_whole()?;
-        if let Some(entry) = self.memtable.get(key) {
+        self.guarded(Self::settle)?;
+        let frozen = self.beside.frozen.as_ref().map(|frozen| &frozen.memtable);
+        if let Some(entry) = self.memtable.get(key).or_else(|| frozen?.get(key)) {
             return Ok(entry.clone());
         }
         let hash = bloom::hash(key);
@@ -278,12 +306,16 @@ impl<'d> Tree<'d> {
     /// # Errors
     /// [`IndexError::NoSpace`], [`IndexError::Device`], [`IndexError::Broken`].
     pub fn flush(&mut self) -> Result<(), IndexError> {
-        self.guarded(|tree| match &mut tree.wal {
-            Some(wal) => {
+        self.guarded(|tree| {
+            if let Some(wal) = &mut tree.wal {
                 tree.stats.wal_bytes += wal.sync(&mut *tree.io.store)?;
-                Ok(())
+                return Ok(());
             }
-            None => tree.write_memtable(),
+            if tree.beside().is_none() {
+                return tree.write_memtable();
+            }
+            tree.freeze()?;
+            tree.wait_for_memtable()
         })
     }
 
@@ -330,9 +362,9 @@ impl<'d> Tree<'d> {
         std::array::from_fn(|level| (self.version.levels[level].len() as u64, self.version.bytes(level)))
     }
 
-    /// Memory that the memtable takes.
+    /// Memory that the memtables take.
     pub fn memtable_bytes(&self) -> u64 {
-        self.memtable.bytes()
+        self.memtable.bytes() + self.beside.frozen.as_ref().map_or(0, |frozen| frozen.memtable.bytes())
     }
 
     /// Bytes of indexes and filters in memory.
@@ -348,6 +380,13 @@ impl<'d> Tree<'d> {
     /// Lets the next request come no earlier than `time`.
     pub fn set_now(&mut self, time: Time) {
         self.io.store.set_now(time);
+    }
+}
+
+/// Lets flushes and compactions be jobs, if they are to be and can.
+fn turn_on_jobs(store: &mut dyn Storage, config: &Config) {
+    if let Some(jobs) = store.jobs().filter(|_| config.jobs.is_some()) {
+        jobs.turn_on();
     }
 }
 

@@ -149,6 +149,12 @@ pub(super) struct Edit {
 }
 
 impl Edit {
+    /// New files in it; a file that only moves is none.
+    pub(super) fn made(&self) -> Vec<FileId> {
+        let made = self.added.iter().map(|(_, file)| file.id).chain(self.log.iter().map(|log| log.id));
+        made.filter(|file| !self.removed.contains(file)).collect()
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend_from_slice(&self.next_file.to_le_bytes());

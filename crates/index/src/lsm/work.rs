@@ -1,7 +1,7 @@
 //! The tree's work on tables: a memtable becomes one, compaction merges them, a bulk load writes them.
 
 use super::compaction::leveled::span;
-use super::compaction::{Pick, Strategy};
+use super::compaction::{Busy, Pick, Strategy};
 use super::merge::{Below, Merge};
 use super::storage::{FileId, Lifetime};
 use super::table::{Access, Builder, Built, Item, RunCursor};
@@ -14,7 +14,7 @@ use crate::IndexError;
 const AROUND: u64 = 16;
 
 /// Tables being written to one level.
-struct Output {
+pub(super) struct Output {
     level: usize,
     file_bytes: u64,
     expected: u64,
@@ -26,8 +26,18 @@ struct Output {
 }
 
 impl Output {
-    fn new(level: usize, file_bytes: u64, expected: u64, age: u64) -> Self {
+    pub(super) fn new(level: usize, file_bytes: u64, expected: u64, age: u64) -> Self {
         Self { level, file_bytes, expected, age, files: Vec::new(), done: Vec::new(), written: 0 }
+    }
+
+    /// Bytes written.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// What was created.
+    pub(super) fn made(&self) -> &[FileId] {
+        &self.files
     }
 
     /// Expected bytes of the next table.
@@ -44,15 +54,19 @@ impl Output {
         self.done.push(FileMeta { id, age: self.age, bytes, records, tombstones, smallest, largest, place });
     }
 
-    fn added(self) -> Vec<(usize, FileMeta)> {
+    pub(super) fn added(self) -> Vec<(usize, FileMeta)> {
         let level = self.level;
         self.done.into_iter().map(|file| (level, file)).collect()
     }
 }
 
 impl Tree<'_> {
-    /// Makes the memtable a table of level 0, and merges what is due.
+    /// Makes the memtable a table of level 0, and merges what is due; with jobs in the background all of them end.
     pub(super) fn write_memtable(&mut self) -> Result<(), IndexError> {
+        if self.beside().is_some() {
+            self.freeze()?;
+            return self.wait_for_jobs();
+        }
         if self.memtable.is_empty() {
             return Ok(());
         }
@@ -71,7 +85,7 @@ impl Tree<'_> {
         self.memtable.clear();
         self.stats.memtables += 1;
         while self.version.levels[0].len() >= self.config.level0_slowdown {
-            let Some(pick) = self.config.compaction.pick(&self.version) else { break };
+            let Some(pick) = self.config.compaction.pick(&self.version, &Busy::default()) else { break };
             self.carry_out(&pick)?;
         }
         Ok(())
@@ -108,7 +122,11 @@ impl Tree<'_> {
     }
 
     /// Writes records to tables.
-    fn write(&mut self, output: &mut Output, records: &mut dyn Iterator<Item = Item<'_>>) -> Result<(), IndexError> {
+    pub(super) fn write(
+        &mut self,
+        output: &mut Output,
+        records: &mut dyn Iterator<Item = Item<'_>>,
+    ) -> Result<(), IndexError> {
         let config = self.config.clone();
         let mut builder = None;
         for (key, value) in records {
@@ -131,7 +149,10 @@ impl Tree<'_> {
         }
         if builder.is_none() {
             let lifetime = Lifetime::Level(output.level as u8);
-            self.make_room(output.room(), lifetime)?;
+            // A plan moves no files: it waits if it finds no room.
+            if !self.beside.is_planning {
+                self.make_room(output.room(), lifetime)?;
+            }
             let file = self.new_file();
             *builder = Some(Builder::new(&mut *self.io.store, config, file, output.room(), lifetime)?);
             output.files.push(file);
@@ -151,7 +172,7 @@ impl Tree<'_> {
 
     /// Merges until nothing is due.
     fn compact_due(&mut self) -> Result<(), IndexError> {
-        while let Some(pick) = self.config.compaction.pick(&self.version) {
+        while let Some(pick) = self.config.compaction.pick(&self.version, &Busy::default()) {
             self.carry_out(&pick)?;
         }
         Ok(())
@@ -168,21 +189,25 @@ impl Tree<'_> {
         let mut output = self.output_of(pick);
         let merged = self.merge(pick, &mut output);
         let dropped = self.or_abandon(merged, &output)?;
-        self.stats.dropped += dropped;
-        self.stats.compactions += 1;
-        self.stats.compaction_written[pick.output] += output.written;
+        self.count_compaction(pick, output.written, dropped);
         let removed = pick.inputs.iter().map(|&(_, id)| id).collect();
         self.commit(Edit { removed, added: output.added(), cursor: pick.cursor.clone(), ..Edit::default() })
     }
 
-    fn output_of(&self, pick: &Pick) -> Output {
+    pub(super) fn count_compaction(&mut self, pick: &Pick, written: u64, dropped: u64) {
+        self.stats.dropped += dropped;
+        self.stats.compactions += 1;
+        self.stats.compaction_written[pick.output] += written;
+    }
+
+    pub(super) fn output_of(&self, pick: &Pick) -> Output {
         let files = || pick.inputs.iter().map(|&(level, id)| self.version.file(level, id));
         let age = files().map(|file| file.age).max().unwrap_or(0);
         Output::new(pick.output, pick.file_bytes, files().map(|file| file.bytes).sum(), age)
     }
 
     /// Merges a pick's tables into new ones; returns the deleted keys that were dropped.
-    fn merge(&mut self, pick: &Pick, output: &mut Output) -> Result<u64, IndexError> {
+    pub(super) fn merge(&mut self, pick: &Pick, output: &mut Output) -> Result<u64, IndexError> {
         let below = Below::new(&self.version, &pick.inputs, pick.output);
         let (runs, levels) = self.runs_of(pick)?;
         let mut merge = Merge::new(runs);

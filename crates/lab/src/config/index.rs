@@ -4,7 +4,7 @@ use super::asks::{asks, workloads};
 use super::tree::KeyError;
 use super::{Arrival, Experiment, Host, Sizing};
 use nandlab_ftl::FtlConfig;
-use nandlab_index::IndexError;
+use nandlab_index::{IndexConfig, IndexError};
 use nandlab_workload::{Asks, Kind};
 
 /// Refuses keys without an index, and an index without keys; then checks its options. Rounded options give a
@@ -79,6 +79,14 @@ pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), 
         return Err(KeyError::of_value(format!("index.{name}.key_bytes"), message));
     }
     if experiment.ftl.as_ref().is_some_and(FtlConfig::has_zones) {
+        if let IndexConfig::Lsm(options) = index {
+            if options.threads > 0 {
+                let key = "index.lsm.threads";
+                let why =
+                    "writes of several jobs to one zone would have to keep their order: on zones directly it is 0";
+                return Err(KeyError::of_value(key, format!("{key} = {} cannot work: {why}", options.threads)));
+            }
+        }
         // The drive's zones decide.
         return Ok(());
     }

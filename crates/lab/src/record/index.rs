@@ -1,7 +1,7 @@
 //! The record's part about an index.
 
 use super::Latencies;
-use nandlab_index::lsm::{Stats, LEVELS};
+use nandlab_index::lsm::{Stall, Stalls, Stats, LEVELS};
 use nandlab_workload::keys::Action;
 use serde::Serialize;
 
@@ -98,10 +98,48 @@ pub struct LsmRecord {
     pub cache_hits: u64,
     /// Data blocks read.
     pub cache_misses: u64,
+    /// Waits of puts for jobs in the background; zeros without them.
+    pub stalls: StallsRecord,
     /// Memory of the tables' indexes and filters, bytes.
     pub table_memory_bytes: u64,
     /// Bytes in tables over bytes of keys with a value; null if the run ended inside an operation.
     pub space_amplification: Option<f64>,
+}
+
+/// Waits of puts for flushes and compactions in the background.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StallsRecord {
+    /// Both memtables were full.
+    pub memtables: StallRecord,
+    /// Level 0 had `level0_stop` tables.
+    pub level_0: StallRecord,
+    /// Compaction had `pending_stop_bytes` still to write.
+    pub pending: StallRecord,
+    /// Puts slowed down by the lower triggers; each put counts.
+    pub slow: StallRecord,
+}
+
+/// Waits of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StallRecord {
+    /// Waits.
+    pub count: u64,
+    /// Their time together, us.
+    pub time_us: f64,
+}
+
+impl StallRecord {
+    fn of(stall: Stall) -> Self {
+        Self { count: stall.count, time_us: stall.time as f64 / 1e3 }
+    }
+}
+
+impl StallsRecord {
+    fn of(stalls: &Stalls) -> Self {
+        let Stalls { memtables, level_0, pending, slow } = *stalls;
+        let [memtables, level_0, pending, slow] = [memtables, level_0, pending, slow].map(StallRecord::of);
+        Self { memtables, level_0, pending, slow }
+    }
 }
 
 /// A level of an LSM tree.
@@ -149,6 +187,7 @@ impl LsmRecord {
             bloom_false_positive_rate: stats.bloom.false_positive_rate(),
             cache_hits: stats.cache_hits,
             cache_misses: stats.cache_misses,
+            stalls: StallsRecord::of(&stats.stalls),
             table_memory_bytes: 0,
             space_amplification: None,
         }

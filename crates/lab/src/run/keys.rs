@@ -10,7 +10,10 @@ use crate::run::meter::Meter;
 use crate::run::session::{Run, BATCH};
 use crate::stack::Engine;
 use crate::stack::{OpLog, Timeline};
-use nandlab_block::{BlockDevice, Completion, Error, Mirror, Op, Payload, Request, Switch, ZoneReport, ZoneShape};
+use nandlab_block::{
+    BlockDevice, Completion, Ended, Error, HostClock, Mirror, Op, PathTimes, Payload, Queued, Request, Switch,
+    ZoneReport, ZoneShape,
+};
 use nandlab_index::pool::PagesByKind;
 use nandlab_index::{btree, lsm, AnyIndex, Index, IndexConfig, IndexError, Options};
 use nandlab_nand::random::{Random, Stream};
@@ -23,6 +26,9 @@ struct Below<'a> {
     engine: &'a mut dyn Engine,
     meter: &'a mut Meter,
     start: &'a Mark,
+    /// The clock of requests side by side, and how many there were, if the index has jobs in the background.
+    clock: Option<HostClock>,
+    begun: u64,
 }
 
 impl BlockDevice for Below<'_> {
@@ -38,9 +44,7 @@ impl BlockDevice for Below<'_> {
             }
             Err(_) => {}
         }
-        if self.meter.series.is_due(self.meter.host.requests) {
-            sample(self.engine, self.meter, self.start);
-        }
+        self.sample();
         submitted
     }
 
@@ -54,6 +58,43 @@ impl BlockDevice for Below<'_> {
 
     fn sectors(&self) -> u64 {
         self.engine.sectors()
+    }
+
+    fn queued(&mut self) -> Option<&mut dyn Queued> {
+        self.clock.is_some().then_some(self as &mut dyn Queued)
+    }
+}
+
+impl Below<'_> {
+    fn sample(&mut self) {
+        if self.meter.series.is_due(self.meter.host.requests) {
+            sample(self.engine, self.meter, self.start);
+        }
+    }
+}
+
+impl Queued for Below<'_> {
+    fn begin(&mut self, request: &Request, data: Payload<'_>) -> Result<u64, Error> {
+        let request = Request { time: request.time.max(self.start.time), ..*request };
+        let clock = self.clock.as_mut().expect("there are requests side by side");
+        let completion = self.engine.requests().begin(&request, data, clock)?;
+        self.meter.add(&[request], &[completion], &[]);
+        self.sample();
+        self.begun += 1;
+        Ok(self.begun - 1)
+    }
+
+    fn step(&mut self, limit: Time, ended: &mut Vec<Ended>) -> bool {
+        let Some(clock) = &mut self.clock else { return false };
+        let goes_on = self.engine.requests().step(clock, limit);
+        let news = clock.take_ended();
+        self.meter.add_ended(&news);
+        ended.extend(news);
+        goes_on
+    }
+
+    fn now(&mut self) -> Time {
+        self.engine.now()
     }
 }
 
@@ -77,7 +118,14 @@ pub(crate) fn play(
         run.engine().look_for_stalls();
     }
     begin_timeline(run.engine(), meter, start);
-    let below = Below { engine: run.engine(), meter, start };
+    // A device without times has no order of events: its jobs run in the foreground.
+    let clock = (index.has_jobs() && run.engine().follow_events())
+        .then(|| HostClock::open_loop().follow_events(&PathTimes::default(), start.time));
+    meter.by_events = clock.is_some();
+    if let (Some(timeline), Some(_)) = (timeline, &clock) {
+        timeline.follow_events();
+    }
+    let below = Below { engine: run.engine(), meter, start, clock, begun: 0 };
     let mut mirror = if has_bytes { Mirror::comparing(below) } else { Mirror::new(below) };
     let switch = mirror.switch();
     let (tree, created) = match AnyIndex::create(&mut mirror, index) {
@@ -117,6 +165,10 @@ pub(crate) fn play(
             stopped = Some(player.stop(index, error)?);
         }
     }
+    if let Err(error) = end_jobs(&mut tree) {
+        let why = player.stop(index, error)?;
+        stopped.get_or_insert(why);
+    }
     control.set_done(player.counts.total);
     log.map_or(Ok(()), OpLog::state)?;
     Ok(Played { stopped, index: player.record(Some(&mut tree), &switch) })
@@ -127,6 +179,17 @@ fn compact_at_end(tree: &mut AnyIndex<'_>, index: &IndexConfig) -> Result<(), In
     match (tree, index) {
         (AnyIndex::Lsm(tree), IndexConfig::Lsm(options)) if options.compact_at_end => tree.compact_top(),
         _ => Ok(()),
+    }
+}
+
+/// Lets the jobs in the background end, unless the index cannot go on.
+fn end_jobs(tree: &mut AnyIndex<'_>) -> Result<(), IndexError> {
+    match tree {
+        AnyIndex::Btree(_) => Ok(()),
+        AnyIndex::Lsm(tree) => match tree.end_jobs() {
+            Err(IndexError::Broken) => Ok(()),
+            ended => ended,
+        },
     }
 }
 

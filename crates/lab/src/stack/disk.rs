@@ -2,7 +2,9 @@
 
 use super::engine::{BufferCounts, Door, Engine, Mounted, Requests};
 use super::verify::Oracle;
-use nandlab_block::{BlockDevice, Completion, EarlyBuffer, Error, HostClock, Payload, Request, ZoneReport, ZoneShape};
+use nandlab_block::{
+    submit_late, BlockDevice, Completion, EarlyBuffer, Error, HostClock, Payload, Request, ZoneReport, ZoneShape,
+};
 use nandlab_buffer::Buffered;
 use nandlab_drive::{Chip, Drive, DriveOn};
 use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Uses};
@@ -195,6 +197,23 @@ impl Requests for Stack {
             disk.request_done(completion);
         }
         submitted
+    }
+
+    fn begin(&mut self, request: &Request, data: Payload<'_>, clock: &mut HostClock) -> Result<Completion, Error> {
+        let disk = self.below.drive_mut();
+        let (one, mut done, mut data) = (std::slice::from_ref(request), Vec::new(), Some(data));
+        let mut carry_out = |disk: &mut dyn BlockDevice, request: &Request| {
+            disk.submit(request, data.take().expect("there is one request"))
+        };
+        let begun = match &mut self.buffer {
+            None => submit_late(disk, one, clock, &mut done, |disk, request| carry_out(disk, request)),
+            Some(Mounted { buffer, nvram }) => {
+                let mut buffered = Buffered::new(&mut **buffer, &mut **nvram, disk);
+                submit_late(&mut buffered, one, clock, &mut done, |disk, request| carry_out(disk, request))
+            }
+        };
+        self.unreadable += u64::from(matches!(begun, Err(Error::Unreadable { .. })));
+        begun.map(|()| done[0])
     }
 
     fn remount(&mut self) -> Result<bool, FtlError> {

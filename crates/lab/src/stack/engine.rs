@@ -44,6 +44,10 @@ pub trait Requests {
     /// Carries out one request at its own time, with its bytes if the device stores any.
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
 
+    /// On a device that follows events, begins a request with its bytes, if the device stores any; `clock` has its end
+    /// later.
+    fn begin(&mut self, request: &Request, data: Payload<'_>, clock: &mut HostClock) -> Result<Completion, Error>;
+
     /// Drops the FTL as in a power cut, and mounts it again; false if the device stores too little for a mount,
     /// or if a buffer is above it.
     fn remount(&mut self) -> Result<bool, FtlError>;

@@ -22,6 +22,31 @@ capacity = "2 MiB"
 over_provisioning = 1.0
 "#;
 
+/// A drive of four dies, and puts that are flushed now and then.
+const BESIDE: &str = r#"
+[workload.ycsb]
+records = 6_000
+operations = 30_000
+mix = "a"
+[index.lsm]
+value_bytes = 100
+write_buffer_bytes = "64 KiB"
+target_file_bytes = "64 KiB"
+level_base_bytes = "256 KiB"
+level_multiplier = 4
+cache_bytes = "64 KiB"
+flush_every = 100
+[ftl.page]
+[device]
+profile = "generic-8x4"
+capacity = "8 MiB"
+over_provisioning = 0.5
+[device.shape]
+channels = 1
+dies_per_channel = 4
+pages_per_block = 16
+"#;
+
 fn lsm(index: &IndexRecord) -> LsmRecord {
     index.lsm.unwrap()
 }
@@ -150,6 +175,8 @@ fn the_tree_on_zones_is_the_same_on_every_model_and_within_the_limits() {
     }
     let btree = refused(SMALL, &[ZONED, &["index={ btree = {} }"]].concat()).message;
     assert!(btree.contains("[index.btree] does not go with ftl.zns: a B+tree writes its pages in place"), "{btree}");
+    let threads = refused(SMALL, &[ZONED, &["index.lsm.threads=1"]].concat()).message;
+    assert!(threads.starts_with("index.lsm.threads = 1 cannot work: writes of several jobs to one zone"), "{threads}");
     let few = [ZONED[0], "device.zones={ max_active = 3 }"];
     let message = refused(SMALL, &few).message;
     assert!(message.contains("device.zones.max_active = 3 cannot work with index.lsm"), "{message}");
@@ -222,6 +249,7 @@ fn every_bad_value_is_refused_with_key_value_and_reason() {
         ("index.lsm.write_unit_bytes=1000", "index.lsm.write_unit_bytes = 1000 cannot work: a unit is a power of two"),
         ("index.lsm.compaction={ tiered = {} }", "it counts only with compaction = \"leveled\""),
         ("index.lsm.extent_bytes=\"1 MiB\"", "the manifest takes"),
+        ("index.lsm.queue_depth=8", "it counts only with threads of 1 or more"),
         ("index.lsm.bloom_bits=9", "bloom_bits"),
         ("index.lsm.key_bytes=2", "index.lsm.key_bytes = 2 cannot work: workload.inserts asks for keys up to"),
     ] {
@@ -246,4 +274,50 @@ fn a_run_can_be_stopped() {
     control.cancel();
     let before = run(&parse(SMALL, &[]).unwrap(), Path::new("."), &control, Outputs::default()).unwrap();
     assert!(before.partial && before.stopped.unwrap().message.starts_with("before the first operation"));
+}
+
+/// Tables and reads are those of the foreground; the longest put no longer waits for a whole compaction, and reads wait
+/// for the device beside one.
+#[test]
+fn jobs_in_the_background_take_the_longest_waits_from_puts_and_give_reads_some() {
+    let of = |sets: &[&str]| record(BESIDE, sets);
+    let (foreground, background) = (of(&[]).index.unwrap(), of(&["index.lsm.threads=2"]));
+    let again = of(&["index.lsm.threads=2", "device.model=\"bytes\""]);
+    // The device compares every read with its last write.
+    assert_eq!(format!("{:?} {:?}", background.host, background.index), format!("{:?} {:?}", again.host, again.index));
+    assert_eq!(background.index.unwrap().written_bytes, 512 * background.host.written_sectors);
+    let background = background.index.unwrap();
+    let tables = |index: &IndexRecord| (index.records, lsm(index).flush_bytes, lsm(index).compaction_bytes);
+    assert_eq!(tables(&foreground), tables(&background));
+    let [before, after] = [foreground, background].map(|index| index.latency_us.unwrap());
+    let longest = |latency: Option<nandlab_lab::record::LatencySummary>| latency.unwrap().max;
+    println!("puts {} {}", longest(before.write), longest(after.write));
+    assert!(longest(after.write) < 0.3 * longest(before.write));
+    assert!(longest(after.read) > 3.0 * longest(before.read));
+    assert_eq!(lsm(&background).stalls.memtables.count, 0);
+}
+
+#[test]
+fn puts_without_flushes_wait_for_memtables_and_by_the_triggers() {
+    let of = |sets: &[&str]| {
+        let puts = ["workload={ inserts = { operations = 20_000 } }", "index.lsm.flush_every=0", "index.lsm.threads=1"];
+        lsm(&record(BESIDE, &[&puts[..], sets].concat()).index.unwrap()).stalls
+    };
+    let usual = of(&[]);
+    assert!(usual.memtables.count > 0 && usual.memtables.time_us > 0.0 && usual.level_0.count == 0, "{usual:?}");
+    let few = of(&["index.lsm.level0_slowdown=4", "index.lsm.level0_stop=4"]);
+    assert!(few.level_0.count > 0 && few.level_0.time_us > 0.0, "{few:?}");
+    let pending = ["index.lsm.pending_slow_bytes=\"64 KiB\"", "index.lsm.slow_bytes_per_s=\"8 MiB\""];
+    let slow = of(&pending).slow;
+    // A put has 4 bytes of key, 2 of its length and 100 of value.
+    assert!((slow.time_us / slow.count as f64 - 106.0 / 8.388608).abs() < 0.01, "{slow:?}");
+}
+
+#[test]
+fn a_device_without_times_keeps_the_order_of_the_foreground() {
+    let of = |sets: &[&str]| {
+        let record = record(BESIDE, &[&["device.model=\"counting\""], sets].concat());
+        format!("{:?} {:?} {:?}", record.host, record.flash, record.index)
+    };
+    assert_eq!(of(&[]), of(&["index.lsm.threads=2"]));
 }

@@ -11,7 +11,7 @@
 
 use super::super::storage::FileId;
 use super::super::version::{FileMeta, Version, LAST, LEVELS};
-use super::{Backlog, FileChoice, Pick};
+use super::{Backlog, Busy, FileChoice, Pick};
 
 /// A pick takes more tables of its level without more below, up to this many tables' bytes.
 const MOST_FILES: u64 = 25;
@@ -88,25 +88,59 @@ impl Leveled {
         self.file_bytes.saturating_mul(times)
     }
 
-    pub(super) fn pick(&self, version: &Version) -> Option<Pick> {
+    pub(super) fn pick(&self, version: &Version, busy: &Busy) -> Option<Pick> {
         let sizes = self.sizes(version);
+        let rest = if busy.is_empty() { None } else { Some(busy.rest(version)) };
+        let rest = rest.as_ref().unwrap_or(version);
         let mut scores: Vec<(f64, usize)> = (0..LAST)
-            .map(|level| (self.score(version, &sizes, level), level))
+            .filter(|&level| !rest.levels[level].is_empty())
+            .map(|level| (self.score(rest, &sizes, level), level))
             .filter(|&(score, _)| score >= 1.0)
             .collect();
         scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let (_, level) = *scores.first()?;
-        let (mut chosen, output) =
-            if level == 0 { (oldest(version), sizes.base) } else { (self.choose(version, level), level + 1) };
-        let (smallest, largest) = span(version, level, &chosen);
-        let below = version.overlapping(output, &smallest, &largest);
-        if level > 0 {
-            self.widen(version, level, &mut chosen, &below);
+        scores.into_iter().find_map(|(_, level)| self.pick_from(version, &sizes, level, busy))
+    }
+
+    /// A compaction of `level` that can run beside those under way.
+    fn pick_from(&self, version: &Version, sizes: &Sizes, level: usize, busy: &Busy) -> Option<Pick> {
+        let firsts = match level {
+            0 if busy.level_0 => return None,
+            0 => vec![oldest(version)],
+            _ => self.choices(version, level),
+        };
+        let output = if level == 0 { sizes.base } else { level + 1 };
+        let picks = firsts.into_iter().map(|mut chosen| {
+            let (smallest, largest) = span(version, level, &chosen);
+            let below = version.overlapping(output, &smallest, &largest);
+            if level > 0 {
+                self.widen(version, level, &mut chosen, &below);
+            }
+            let (_, end) = span(version, level, &chosen);
+            let below = below.into_iter().map(|id| (output, id));
+            let inputs = chosen.into_iter().map(|id| (level, id)).chain(below).collect();
+            let file_bytes = self.file_bytes_at(output, sizes.base);
+            Pick { inputs, output, file_bytes, cursor: (level > 0).then_some((level, end)) }
+        });
+        picks.into_iter().find(|pick| busy.lets(pick))
+    }
+
+    /// Bytes that compaction has still to write, as RocksDB estimates them: what each level has over its target goes down
+    /// with what lies below it on average.
+    pub(super) fn pending_bytes(&self, version: &Version) -> u64 {
+        let sizes = self.sizes(version);
+        let level_0 = version.bytes(0);
+        let is_due = version.levels[0].len() as u64 >= self.trigger || level_0 >= self.base_bytes;
+        let mut coming = if is_due { level_0 } else { 0 };
+        let mut pending = if is_due { level_0 + version.bytes(sizes.base) } else { 0 };
+        for level in sizes.base..LAST {
+            let bytes = version.bytes(level) + coming;
+            coming = bytes.saturating_sub(sizes.targets[level]);
+            let below = version.bytes(level + 1);
+            if coming > 0 && below > 0 {
+                pending += (coming as f64 * (below as f64 / bytes as f64 + 1.0)) as u64;
+            }
         }
-        let (_, end) = span(version, level, &chosen);
-        let inputs = chosen.into_iter().map(|id| (level, id)).chain(below.into_iter().map(|id| (output, id))).collect();
-        let file_bytes = self.file_bytes_at(output, sizes.base);
-        Some(Pick { inputs, output, file_bytes, cursor: (level > 0).then_some((level, end)) })
+        pending
     }
 
     fn score(&self, version: &Version, sizes: &Sizes, level: usize) -> f64 {
@@ -142,20 +176,22 @@ impl Leveled {
         }
     }
 
-    /// The table of a level that goes down.
-    fn choose(&self, version: &Version, level: usize) -> Vec<FileId> {
+    /// The tables of a level that may go down, the first choice first.
+    fn choices(&self, version: &Version, level: usize) -> Vec<Vec<FileId>> {
         let files = &version.levels[level];
-        let chosen = match self.choice {
+        match self.choice {
             FileChoice::RoundRobin => {
                 let cursor = &version.cursors[level];
-                files.iter().find(|file| file.smallest > *cursor).or(files.first())
+                let at = files.iter().position(|file| file.smallest > *cursor).unwrap_or(0);
+                files[at..].iter().chain(&files[..at]).map(|file| vec![file.id]).collect()
             }
             FileChoice::LeastOverlap => {
-                let ratio = |file: &&FileMeta| below_bytes(version, level + 1, file) as f64 / file.bytes as f64;
-                files.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+                let ratio = |file: &FileMeta| below_bytes(version, level + 1, file) as f64 / file.bytes as f64;
+                let mut files: Vec<(f64, FileId)> = files.iter().map(|file| (ratio(file), file.id)).collect();
+                files.sort_by(|a, b| a.0.total_cmp(&b.0));
+                files.into_iter().map(|(_, id)| vec![id]).collect()
             }
-        };
-        vec![chosen.expect("a level with a score has tables").id]
+        }
     }
 
     /// Adds tables whose range needs no further table below: all that overlap the pick, or else all inside its range.
@@ -342,15 +378,51 @@ mod tests {
         let mut version = Version::default();
         version.levels[5] = vec![file(1, 60, 0, 9), file(2, 60, 10, 19), file(3, 60, 20, 29)];
         version.levels[6] = vec![file(4, 900, 0, 9), file(5, 90, 10, 14), file(6, 90, 15, 18), file(7, 600, 19, 40)];
-        let pick = leveled().pick(&version).unwrap();
+        let pick = leveled().pick(&version, &Busy::default()).unwrap();
         assert_eq!(pick.inputs[0], (5, FileId(3)), "600 / 60; the others have 900 / 60 and 780 / 60");
         assert_eq!((pick.output, &pick.inputs[1..]), (6, &[(6, FileId(7))][..]));
         let robin = Leveled { choice: FileChoice::RoundRobin, ..leveled() };
-        assert_eq!(robin.pick(&version).unwrap().inputs[0], (5, FileId(1)));
+        assert_eq!(robin.pick(&version, &Busy::default()).unwrap().inputs[0], (5, FileId(1)));
         version.cursors[5] = vec![9];
-        assert_eq!(robin.pick(&version).unwrap().inputs[0], (5, FileId(2)));
+        assert_eq!(robin.pick(&version, &Busy::default()).unwrap().inputs[0], (5, FileId(2)));
         version.cursors[5] = vec![29];
-        assert_eq!(robin.pick(&version).unwrap().inputs[0], (5, FileId(1)));
+        assert_eq!(robin.pick(&version, &Busy::default()).unwrap().inputs[0], (5, FileId(1)));
+    }
+
+    #[test]
+    fn a_pick_beside_another_shares_no_table_and_counts_the_rest() {
+        let mut version = Version::default();
+        version.levels[5] = vec![file(1, 200, 0, 9), file(2, 200, 10, 19), file(3, 200, 20, 29)];
+        version.levels[6] = vec![file(4, 900, 0, 9), file(5, 90, 10, 14), file(6, 90, 15, 18), file(7, 600, 19, 40)];
+        let mut busy = Busy::default();
+        let inputs = |pick: Option<Pick>| pick.unwrap().inputs.iter().map(|(_, id)| id.0).collect::<Vec<_>>();
+        let first = leveled().pick(&version, &busy).unwrap();
+        busy.add(&first);
+        assert_eq!(inputs(Some(first)), [3, 7]);
+        assert_eq!(inputs(leveled().pick(&version, &busy)), [1, 4], "table 2 has less below, but needs table 7");
+        // The target is 160: without table 3 there are 158.
+        version.levels[5].iter_mut().for_each(|file| file.bytes = if file.id.0 == 3 { 200 } else { 79 });
+        assert_eq!(leveled().pick(&version, &busy), None);
+        version.levels[0] = (8..12).rev().map(|id| file(id, 5, 0, 9)).collect();
+        let level_0 = leveled().pick(&version, &busy).unwrap();
+        busy.add(&level_0);
+        assert_eq!(inputs(Some(level_0)), [11, 10, 9, 8]);
+        version.levels[0].insert(0, file(12, 500, 50, 60));
+        assert_eq!(leveled().pick(&version, &busy), None, "level 0 has one compaction at a time");
+    }
+
+    /// Worked by hand after RocksDB's rule.
+    #[test]
+    fn bytes_still_to_be_written_go_down_level_by_level() {
+        let mut version = Version::default();
+        version.levels[6] = vec![file(1, 5_000, 0, 9)];
+        version.levels[4] = vec![file(2, 150, 0, 9)];
+        version.levels[5] = vec![file(3, 600, 0, 9)];
+        // 50 over 100 go down to 600: 50 x (600 / 150 + 1); 150 over 500 then to 5,000: 150 x (5,000 / 650 + 1).
+        assert_eq!(leveled().pending_bytes(&version), 250 + 1_303);
+        // 100 bytes of level 0 are due: they and level 4's 150; then 150 x (600 / 250 + 1), 250 x (5,000 / 750 + 1).
+        version.levels[0] = vec![file(4, 100, 0, 9)];
+        assert_eq!(leveled().pending_bytes(&version), 250 + 510 + 1_916);
     }
 
     #[test]
@@ -358,7 +430,7 @@ mod tests {
         let mut version = Version::default();
         version.levels[0] = vec![file(4, 5, 50, 60), file(3, 5, 8, 20), file(2, 5, 5, 9), file(1, 5, 1, 6)];
         version.levels[6] = vec![file(9, 50, 0, 3), file(8, 50, 21, 49)];
-        let pick = leveled().pick(&version).unwrap();
+        let pick = leveled().pick(&version, &Busy::default()).unwrap();
         let ids: Vec<u64> = pick.inputs.iter().map(|(_, id)| id.0).collect();
         assert_eq!((ids, pick.output), (vec![3, 2, 1, 9], 6));
     }
@@ -368,7 +440,7 @@ mod tests {
         let mut version = Version::default();
         version.levels[5] = vec![file(1, 170, 10, 19)];
         version.levels[6] = vec![file(2, 800, 0, 9), file(3, 800, 20, 29)];
-        let pick = leveled().pick(&version).unwrap();
+        let pick = leveled().pick(&version, &Busy::default()).unwrap();
         assert!(pick.is_move(&version));
         version.levels[6][1].smallest = vec![19];
         assert!(!Pick { inputs: pick.inputs.clone(), ..pick.clone() }.is_move(&version), "key 19 is in both");

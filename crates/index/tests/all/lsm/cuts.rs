@@ -151,7 +151,7 @@ pub fn cut_everywhere_on<D: Cuttable>(blank: &D, options: &Options, steps: u64, 
 }
 
 /// Small memtables and a manifest that is full soon.
-fn options() -> Options {
+pub fn options() -> Options {
     Options {
         value_bytes: 12,
         write_buffer_bytes: ByteCount(900),

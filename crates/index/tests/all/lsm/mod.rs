@@ -1,6 +1,7 @@
 //! The LSM tree.
 
 mod backlog;
+mod beside;
 mod cuts;
 mod damage;
 mod figures;

@@ -1,0 +1,296 @@
+//! Flushes and compactions beside the host's operations.
+//!
+//! A full memtable is frozen with its logs, and a job writes it as a table; others merge tables. A job goes through two
+//! plans of requests (`queue.rs`): its reads and writes, then its commit to the manifest. Commits follow one another, and
+//! the tree changes when the device has the commit: until then nothing of the old tables' room is used again. The tree
+//! looks at its jobs at the begin of each operation and while an operation waits for one.
+//!
+//! Puts wait as in RocksDB: while two memtables are full, and while level 0 or the bytes still to be written are beyond
+//! their triggers. Between the lower triggers and the upper ones puts go on at a fixed rate; RocksDB adapts this rate.
+
+use super::beside::{Frozen, Running, Work};
+use super::compaction::{Busy, Pick};
+use super::options::JobOptions;
+use super::queue::Jobs;
+use super::stats::{Stall, Stalls};
+use super::storage::FileId;
+use super::tree::Tree;
+use super::version::Edit;
+use super::work::Output;
+use crate::IndexError;
+use nandlab_nand::Time;
+use std::rc::Rc;
+
+const NS_PER_S: u128 = 1_000_000_000;
+
+impl Tree<'_> {
+    /// The options of jobs, if flushes and compactions are jobs on this device.
+    pub(super) fn beside(&mut self) -> Option<JobOptions> {
+        let options = self.config.jobs?;
+        self.io.store.jobs().is_some_and(Jobs::is_on).then_some(options)
+    }
+
+    fn queue(&mut self) -> &mut dyn Jobs {
+        self.io.store.jobs().expect("there are jobs only over a storage with a queue")
+    }
+
+    /// Goes on with jobs whose requests have ended, and begins those that are due.
+    pub(super) fn settle(&mut self) -> Result<(), IndexError> {
+        let Some(options) = self.beside() else { return Ok(()) };
+        self.end_ended()?;
+        self.begin_due(&options)
+    }
+
+    /// Lets all jobs end, those of a frozen memtable included; no compaction begins.
+    ///
+    /// # Errors
+    /// As [`Tree::put`].
+    pub fn end_jobs(&mut self) -> Result<(), IndexError> {
+        self.guarded(Self::wait_for_jobs)
+    }
+
+    pub(super) fn wait_for_jobs(&mut self) -> Result<(), IndexError> {
+        let Some(options) = self.beside() else { return Ok(()) };
+        loop {
+            self.end_ended()?;
+            self.begin_flush(&options)?;
+            if !self.beside.running.is_empty() {
+                self.wait_for_one()?;
+            } else if self.beside.frozen.is_none() {
+                return Ok(());
+            } else if let Some(refusal) = self.beside.refusal.take() {
+                return Err(refusal);
+            }
+        }
+    }
+
+    /// Waits as far as a put of `bytes` has to, full memtables aside.
+    pub(super) fn make_way(&mut self, options: &JobOptions, bytes: u64) -> Result<(), IndexError> {
+        self.settle()?;
+        let (most, slow) = (options.level0_stop, options.level0_slow);
+        self.wait_while(|stalls| &mut stalls.level_0, |tree| tree.version.levels[0].len() >= most)?;
+        let most = options.pending_stop;
+        self.wait_while(|stalls| &mut stalls.pending, |tree| tree.beside.pending_bytes >= most)?;
+        if self.version.levels[0].len() >= slow || self.beside.pending_bytes >= options.pending_slow {
+            let delay = (u128::from(bytes) * NS_PER_S / u128::from(options.slow_bytes_per_s)) as Time;
+            self.stats.stalls.slow.add(delay);
+            let now = self.now();
+            self.set_now(now + delay);
+        }
+        Ok(())
+    }
+
+    /// Freezes the memtable once the one before is a table.
+    pub(super) fn freeze(&mut self) -> Result<(), IndexError> {
+        self.wait_for_memtable()?;
+        if self.memtable.is_empty() {
+            return Ok(());
+        }
+        let logs = self.version.logs.iter().map(|log| log.id).collect();
+        self.begin_log()?;
+        let memtable = std::mem::take(&mut self.memtable);
+        self.beside.frozen = Some(Rc::new(Frozen { memtable, logs }));
+        self.settle()
+    }
+
+    /// Waits until the frozen memtable is a table.
+    pub(super) fn wait_for_memtable(&mut self) -> Result<(), IndexError> {
+        self.wait_while(|stalls| &mut stalls.memtables, |tree| tree.beside.frozen.is_some())
+    }
+
+    /// Logs that only have records of the memtable.
+    pub(super) fn own_logs(&self) -> usize {
+        self.version.logs.len() - self.beside.frozen.as_ref().map_or(0, |frozen| frozen.logs.len())
+    }
+
+    /// The host's next commit follows the one of a job.
+    pub(super) fn wait_for_commit(&mut self) -> Result<(), IndexError> {
+        while let Some(at) = self.beside.committing() {
+            let plan = self.beside.running[at].plan;
+            self.queue().wait(&[plan])?;
+            self.end_commit(at)?;
+        }
+        Ok(())
+    }
+
+    /// Counts a stall while `holds`, unless nothing can change it.
+    fn wait_while(
+        &mut self,
+        stall: fn(&mut Stalls) -> &mut Stall,
+        holds: impl Fn(&Self) -> bool,
+    ) -> Result<(), IndexError> {
+        if !holds(self) {
+            return Ok(());
+        }
+        let start = self.now();
+        let waited = loop {
+            self.settle()?;
+            if !holds(self) {
+                break Ok(());
+            }
+            if self.beside.running.is_empty() {
+                break self.beside.refusal.take().map_or(Ok(()), Err);
+            }
+            self.wait_for_one()?;
+        };
+        let time = self.now() - start;
+        stall(&mut self.stats.stalls).add(time);
+        waited
+    }
+
+    /// The host waits until a plan has ended.
+    fn wait_for_one(&mut self) -> Result<(), IndexError> {
+        let plans: Vec<u64> = self.beside.running.iter().map(|job| job.plan).collect();
+        let queue = self.queue();
+        // One that has ended waits for another's commit.
+        let plans: Vec<u64> = plans.into_iter().filter(|&plan| queue.end(plan).is_none()).collect();
+        queue.wait(&plans)
+    }
+
+    /// Goes on with jobs whose plan has ended, the earliest first.
+    fn end_ended(&mut self) -> Result<(), IndexError> {
+        loop {
+            let is_committing = self.beside.committing().is_some();
+            let queue = self.io.store.jobs().expect("there are jobs only over a storage with a queue");
+            let may_go_on =
+                self.beside.running.iter().enumerate().filter(|(_, job)| job.is_committing || !is_committing);
+            let ended = may_go_on.filter_map(|(at, job)| queue.end(job.plan).map(|end| (end, at))).min();
+            match ended {
+                Some((_, at)) if self.beside.running[at].is_committing => self.end_commit(at)?,
+                Some((end, at)) => self.begin_commit(at, end)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn begin_commit(&mut self, at: usize, end: Time) -> Result<(), IndexError> {
+        let plan = self.beside.running[at].plan;
+        self.queue().forget(plan);
+        let edit = &mut self.beside.running[at].edit;
+        (edit.next_file, edit.next_age) = (self.version.next_file, self.version.next_age);
+        let mut next = self.version.clone();
+        next.apply(edit);
+        let edit = edit.clone();
+        self.queue().begin_plan();
+        match self.manifest.commit(&mut *self.io.store, &edit, &next) {
+            Ok(()) => {
+                let plan = self.queue().end_plan(1, end);
+                let job = &mut self.beside.running[at];
+                (job.plan, job.is_committing) = (plan, true);
+                Ok(())
+            }
+            Err(error) => {
+                self.queue().drop_plan();
+                self.beside.running.remove(at);
+                self.refuse(error, edit.made())
+            }
+        }
+    }
+
+    /// A job that found no room waits; what it made is deleted.
+    fn refuse(&mut self, error: IndexError, made: Vec<FileId>) -> Result<(), IndexError> {
+        if !matches!(error, IndexError::NoSpace { .. }) {
+            return Err(error);
+        }
+        for file in made {
+            self.io.delete(file)?;
+        }
+        self.beside.refusal = Some(error);
+        Ok(())
+    }
+
+    /// The device has a job's commit.
+    fn end_commit(&mut self, at: usize) -> Result<(), IndexError> {
+        let Running { plan, work, mut edit, written, .. } = self.beside.running.remove(at);
+        self.queue().forget(plan);
+        // Numbers were given out since.
+        (edit.next_file, edit.next_age) = (self.version.next_file, self.version.next_age);
+        let mut next = self.version.clone();
+        next.apply(&edit);
+        self.switch_to(next, &edit)?;
+        match work {
+            Work::Flush => {
+                self.stats.flush_bytes += written;
+                self.stats.memtables += 1;
+                self.beside.frozen = None;
+            }
+            Work::Compaction(pick, dropped) => self.count_compaction(&pick, written, dropped),
+            Work::Move(_) => self.stats.moves += 1,
+        }
+        self.beside.refusal = None;
+        Ok(())
+    }
+
+    fn begin_due(&mut self, options: &JobOptions) -> Result<(), IndexError> {
+        self.begin_flush(options)?;
+        while self.beside.is_due && self.beside.refusal.is_none() && self.beside.picks().count() < options.threads {
+            let mut busy = Busy::default();
+            self.beside.picks().for_each(|pick| busy.add(pick));
+            match self.config.compaction.pick(&self.version, &busy) {
+                Some(pick) => self.begin_compaction(pick, options)?,
+                None => self.beside.is_due = false,
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_flush(&mut self, options: &JobOptions) -> Result<(), IndexError> {
+        let Some(frozen) = self.beside.frozen.clone() else { return Ok(()) };
+        if self.beside.is_flushing() || self.beside.refusal.is_some() {
+            return Ok(());
+        }
+        let mut output = Output::new(0, u64::MAX, frozen.memtable.bytes(), self.version.next_age);
+        let write = |tree: &mut Self, output: &mut Output| tree.write(output, &mut frozen.memtable.iter());
+        let Some((plan, ())) = self.plan(options, &mut output, write)? else { return Ok(()) };
+        self.version.next_age += 1;
+        let written = output.written();
+        let edit = Edit { removed: frozen.logs.clone(), added: output.added(), ..Edit::default() };
+        self.beside.running.push(Running { plan, is_committing: false, work: Work::Flush, edit, written });
+        Ok(())
+    }
+
+    fn begin_compaction(&mut self, pick: Pick, options: &JobOptions) -> Result<(), IndexError> {
+        let removed = pick.inputs.iter().map(|&(_, id)| id).collect();
+        let cursor = pick.cursor.clone();
+        if pick.is_move(&self.version) {
+            let (level, id) = pick.inputs[0];
+            let added = vec![(pick.output, self.version.file(level, id).clone())];
+            let edit = Edit { removed, added, cursor, ..Edit::default() };
+            let now = self.now();
+            self.queue().begin_plan();
+            let plan = self.queue().end_plan(1, now);
+            let work = Work::Move(pick);
+            self.beside.running.push(Running { plan, is_committing: false, work, edit, written: 0 });
+            return Ok(());
+        }
+        let mut output = self.output_of(&pick);
+        let planned = self.plan(options, &mut output, |tree, output| tree.merge(&pick, output))?;
+        let Some((plan, dropped)) = planned else { return Ok(()) };
+        let written = output.written();
+        let edit = Edit { removed, added: output.added(), cursor, ..Edit::default() };
+        let work = Work::Compaction(pick, dropped);
+        self.beside.running.push(Running { plan, is_committing: false, work, edit, written });
+        Ok(())
+    }
+
+    /// Plans the requests of `run`; `None` if there is no room for its tables.
+    fn plan<T>(
+        &mut self,
+        options: &JobOptions,
+        output: &mut Output,
+        run: impl FnOnce(&mut Self, &mut Output) -> Result<T, IndexError>,
+    ) -> Result<Option<(u64, T)>, IndexError> {
+        let now = self.now();
+        self.queue().begin_plan();
+        self.beside.is_planning = true;
+        let result = run(self, output);
+        self.beside.is_planning = false;
+        match result {
+            Ok(result) => Ok(Some((self.queue().end_plan(options.depth, now), result))),
+            Err(error) => {
+                self.queue().drop_plan();
+                self.refuse(error, output.made().to_vec()).map(|()| None)
+            }
+        }
+    }
+}
