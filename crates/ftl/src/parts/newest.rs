@@ -82,3 +82,28 @@ impl Newest {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::blocks::scan::scan;
+    use nandlab_nand::backed::Backed;
+    use nandlab_nand::{Kind, Oob, Origin, PageBuf, Rules, Seq};
+
+    /// A note was moved from block 1 to block 0, and the erase of block 1 was cut.
+    #[test]
+    fn the_copy_of_a_note_that_was_programmed_last_counts() {
+        let geometry = Geometry::single_die(2, 4, 512).unwrap();
+        let mut nand = Backed::ram(geometry, Rules::default());
+        let note = trim_note::blank(&geometry, 3);
+        let blank = PageBuf::zeroed(512);
+        for (block, seq) in [(1, 4), (0, 5)] {
+            let oob = Oob { kind: Kind::TrimNote, ..Oob::data(Lpn(0), Seq(seq), Origin::FTL) };
+            nand.program(geometry.page(BlockId(block), 0), &blank, &note, oob).unwrap();
+        }
+        let mut kept = TrimNotes::new(&geometry, 4, true);
+        let scans = scan(&mut nand).unwrap();
+        Newest::of(&geometry, 4, &scans).apply_notes(&mut nand, &mut kept).unwrap();
+        assert_eq!(*kept.entry(Lpn(0)), geometry.page(BlockId(0), 0));
+    }
+}

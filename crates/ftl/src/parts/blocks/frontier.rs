@@ -206,6 +206,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_first_page_after_a_mount_is_marked() {
+        let geometry = Geometry::single_die(1, 8, 512).unwrap();
+        let mut frontier = Frontier::resumed(&geometry, BlockId(0), 3);
+        assert_eq!(frontier.take(), (Ppa(3), RESUMED));
+        assert_eq!(frontier.take(), (Ppa(4), 0));
+    }
+
+    #[test]
     fn erases_survive_in_the_pages() {
         for cycles in [0, 1, 77, 2047] {
             assert_eq!(cycles_in(aux_of(cycles) | RESUMED), cycles);
