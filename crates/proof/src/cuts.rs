@@ -15,6 +15,7 @@ use nandlab_ftl::{FtlConfig, Trims};
 use nandlab_nand::operation::Operation;
 use nandlab_nand::power_cut::{CutPlan, Form, Uncut};
 use nandlab_nand::random::Random;
+use nandlab_nand::ProgramOrder;
 use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -30,10 +31,14 @@ const TAIL_STEPS: usize = 8;
 const TRUSTS_OLD_ZONES: [&str; 1] = ["zoned"];
 
 /// The form for a cut of an FTL: [`Form::Clean`] in place of a form that the FTL does not survive. Without notes of trims a page
-/// map's trimmed page can come back with a block whose erase was cut, after a mount has shown an older copy.
-pub(crate) fn survived(config: &FtlConfig, form: Form) -> Form {
-    let forgets = config.name() == "page" && config.facts().trims == Trims::Forgotten;
-    if form == Form::UnstableErase && (forgets || TRUSTS_OLD_ZONES.contains(&config.name())) {
+/// map's trimmed page can come back with a block whose erase was cut, after a mount has shown an older copy. On a chip without
+/// gaps a page map without a free block fills a closed block further, where an `earlier` cut may have left a weak page.
+pub(crate) fn survived(config: &FtlConfig, device: &Device, earlier: usize, form: Form) -> Form {
+    let is_page = config.name() == "page";
+    let forgets = is_page && config.facts().trims == Trims::Forgotten;
+    let has_rests = is_page && device.rules.program_order == ProgramOrder::AscendingDense;
+    let shows_old = form == Form::UnstableErase && (forgets || TRUSTS_OLD_ZONES.contains(&config.name()));
+    if shows_old || form == Form::WeakPage && earlier > 0 && has_rests {
         return Form::Clean;
     }
     form
@@ -313,7 +318,9 @@ impl<'a> Run<'a> {
             let hit = first.operation;
             let others = (1..Form::ALL.len()).filter(|&place| stride.takes(operation, place));
             let others = others.map(|place| Form::ALL[place]).filter(|&form| {
-                form.applies_to(hit) && survived(self.config, form) == form && uncut.is_different_in(form)
+                form.applies_to(hit)
+                    && survived(self.config, &self.bench.device, before.len(), form) == form
+                    && uncut.is_different_in(form)
             });
             let others: Vec<_> = others.collect();
             let others: Vec<_> = others.into_iter().map(|form| (form, first.in_form(&uncut, form))).collect();
@@ -382,7 +389,7 @@ pub fn random_case_on(devices: &[Device], ftl: &[Subject], number: u64, most: u6
             operation: 1 + random.below(if depth == 0 { first } else { 12 }),
             form: match random.below(forms.len() as u64) {
                 _ if device.is_timed() && random.below(2) == 0 => Form::LostTail,
-                form => survived(&subject.config, forms[form as usize]),
+                form => survived(&subject.config, &device, depth as usize, forms[form as usize]),
             },
         })
         .collect();

@@ -6,6 +6,7 @@ use super::trim_notes::TrimNotes;
 use crate::FtlError;
 use nandlab_nand::tables::Table;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
+use std::collections::BTreeMap;
 
 /// Each logical page's newest copy, and the trim notes.
 pub(crate) struct Newest {
@@ -58,6 +59,7 @@ impl Newest {
         // A moved note has a twin if the erase of its old block was cut. The one programmed last counts, or the mount would
         // take the block for one in use.
         self.notes.sort_unstable();
+        let mut hidden = BTreeMap::new();
         for (_, segment, at) in std::mem::take(&mut self.notes) {
             match nand.read_tail(at, &mut note) {
                 Ok(_) => {}
@@ -69,6 +71,8 @@ impl Newest {
             for at in unmapped.map(|page| (first + page) as usize) {
                 if self.seqs.get(at).is_some_and(|&copy| copy < seq) {
                     self.map.set(at, Ppa::NONE);
+                    let hides: &mut (u64, Lpn) = hidden.entry(at).or_insert((seq, segment));
+                    hides.0 = hides.0.max(seq);
                 }
             }
             if ages[segment.index()] <= seq {
@@ -78,6 +82,13 @@ impl Newest {
         }
         if !self.is_blank() {
             kept.follow(&self.map);
+        }
+        // The newest note may know the page as written again, and that copy is lost: only an older note hides what came before,
+        // and nothing keeps that note.
+        for (at, (seq, segment)) in hidden {
+            if seq < ages[segment.index()] {
+                kept.trimmed(Lpn(at as u32));
+            }
         }
         Ok(())
     }

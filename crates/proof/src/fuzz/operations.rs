@@ -99,7 +99,9 @@ impl Case {
         let mut script = script::from_bytes(&steps[..steps.len().min(4 * MAX_STEPS)], sectors);
         script.push(Step::Remount);
         let mut cuts = cuts(&head[9..15]);
-        cuts.iter_mut().for_each(|cut| cut.form = crate::cuts::survived(&ftl, cut.form));
+        for (earlier, cut) in cuts.iter_mut().enumerate() {
+            cut.form = crate::cuts::survived(&ftl, &device, earlier, cut.form);
+        }
         let mut faults = Faults::default();
         faults.factory_bad_blocks.extend(u32::from(head[2]).checked_sub(1).map(|block| block % geometry.blocks()));
         for pair in pairs(&head[3..9]) {

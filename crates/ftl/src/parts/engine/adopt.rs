@@ -120,9 +120,8 @@ impl Pages {
             }
         }
         let gaps = nand.rules().program_order != ProgramOrder::AscendingDense;
-        // With one block in reserve on a chip without gaps, two cuts would be enough to program a weak page, and on a chip with
-        // pairs an upper page would endanger what this mount shows. The device then takes no more pages instead.
-        if self.padding == 0 && (gaps || self.config.reserve_blocks > 1) {
+        // On a chip with pairs an upper page would endanger what this mount shows. The device then takes no more pages instead.
+        if self.padding == 0 {
             self.note_rests(scans, gaps, &handles);
         }
         self.take_stock(scheme)
