@@ -271,6 +271,25 @@ class Queue(Connection):
             zones.append((state >> 4, attributes, capacity, start, pointer))
         return number, zones
 
+    def place(self, block, data, identifier, kind=2, size=512):
+        """Writes blocks with a placement identifier, or with another directive."""
+        fields = [(40, "Q", block), (48, "I", len(data) // size - 1 | kind << 20), (54, "H", identifier)]
+        self.ask(self.entry(1, fields, namespace=1), data)
+
+    def handles(self, room=4096, operation=1):
+        """I/O Management Receive: (identifier, handle, blocks left) of each descriptor."""
+        fields = [(40, "I", operation), (44, "I", room // 4 - 1)]
+        found = self.ask(self.entry(0x12, fields, namespace=1), length=room)[1]
+        (number,) = struct.unpack_from("<H", found, 14)
+        places = range(16, min(16 + 32 * number, room - 31), 32)
+        return [struct.unpack_from("<HH4xQ", found, at) for at in places]
+
+    def update(self, identifiers, operation=1):
+        """I/O Management Send: handles begin another reclaim unit."""
+        data = struct.pack(f"<{len(identifiers)}H", *identifiers)
+        fields = [(40, "I", operation | (len(identifiers) - 1) << 16)]
+        self.ask(self.entry(0x1D, fields, namespace=1), data)
+
     def flush(self, namespace=1):
         """Flush."""
         self.ask(self.entry(0, namespace=namespace))
@@ -291,9 +310,9 @@ class Controller(Connection):
         fields = [(40, "I", structure), (44, "I", command_set << 24)]
         return self.ask(self.entry(6, fields, namespace=namespace), length=4096)[1]
 
-    def log(self, page, count, offset=0):
+    def log(self, page, count, offset=0, group=0):
         """A log page's bytes."""
-        fields = [(40, "I", page | (count // 4 - 1) << 16), (48, "Q", offset)]
+        fields = [(40, "I", page | (count // 4 - 1) << 16), (44, "I", group << 16), (48, "Q", offset)]
         return self.ask(self.entry(2, fields, namespace=0xFFFFFFFF), length=count)[1]
 
     def feature(self, number, value=None):

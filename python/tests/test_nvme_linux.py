@@ -64,6 +64,41 @@ def connected(archive, image, folder, script, options=None):
             yield server, port, started
 
 
+PLACED = [*PLAIN[2:], "--set", "ftl.page.placement.fdp={ handles = 3, persistent = [2] }"]
+PLACEMENT = """
+nvme fdp configs /dev/nvme0 -e 1
+nvme fdp usage /dev/nvme0 -e 1
+head -c 65536 /dev/zero > /tmp/data
+for block in $(seq 0 128 4223); do
+    handle=$((block / 128 % 2 + 1))
+    nvme io-passthru /dev/nvme0n1 -o 1 -n 1 --cdw10=$block --cdw12=$((0x20007F)) --cdw13=$((handle << 16)) \\
+        -l 65536 -w -i /tmp/data > /dev/null 2>&1
+done
+nvme fdp update /dev/nvme0n1 -n 1 -p 1
+nvme fdp status /dev/nvme0n1 -n 1 -o json
+echo STATUS ENDS
+nvme fdp stats /dev/nvme0 -e 1
+nvme fdp update /dev/nvme0n1 -n 1 -p 3 || echo IT IS REFUSED
+"""
+
+
+def test_nvme_cli_places_data(archive, nandlab_command, tmp_path):
+    image = made(nandlab_command, tmp_path / "placed.img", PLACED)
+    with connected(archive, image, tmp_path, PLACEMENT) as (_, _, started):
+        said = started.finish()
+        stats = nandlab_command("disk", "stats", image, "--json").document
+    handles, page = stats["fdp"]["handles"], 4096
+    assert [one["host_pages"] for one in handles] == [0, 272, 256]
+    assert [one["unfilled_units"] for one in handles] == [0, 1, 0]
+    numbers = [
+        int(line.split(":")[1]) for line in said.splitlines() if "Media Bytes" in line or "(HBMW)" in line
+    ]
+    flash = stats["in_all"]["flash"]
+    blocks = stats["device"]["pages_per_block"] * page
+    assert numbers == [528 * page, flash["programs"] * page, flash["erases"] * blocks], said
+    assert "IT IS REFUSED" in said
+
+
 ADMIN = """
 nvme list -o json
 echo LIST ENDS

@@ -22,7 +22,7 @@ SIZES = {
     "docs/concepts.md": 1400,
     "docs/hosts.md": 2500,
     "docs/disks.md": 2500,
-    "docs/nvme.md": 800,
+    "docs/nvme.md": 1000,
     "docs/indexes.md": 2000,
     "docs/lsm.md": 600,
     "docs/firmware.md": 1700,

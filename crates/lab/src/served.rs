@@ -4,12 +4,14 @@ mod files;
 pub(crate) mod lifetime;
 mod live;
 mod rescued;
+mod units;
 
 pub use files::Asked;
 use lifetime::Saved;
 pub use lifetime::{Lifetime, Unsaved, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 pub use live::{Live, LiveBlock, LiveKind};
 pub use rescued::Rescued;
+pub use units::Units;
 
 use crate::config::{Experiment, Format, Sizing};
 use crate::control::Control;

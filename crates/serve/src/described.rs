@@ -1,6 +1,6 @@
 //! The seam for protocols whose hosts ask a drive about itself.
 
-use crate::{Export, Zoned};
+use crate::{Export, Placed, Zoned};
 
 /// A disk that describes itself. Every call may come from any thread.
 pub trait Described: Export {
@@ -12,6 +12,11 @@ pub trait Described: Export {
 
     /// Its zones, if it has any.
     fn zones(&self) -> Option<&dyn Zoned> {
+        None
+    }
+
+    /// Its reclaim units, if the host places data.
+    fn placement(&self) -> Option<&dyn Placed> {
         None
     }
 }

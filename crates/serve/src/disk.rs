@@ -3,13 +3,14 @@
 mod bytes;
 mod epoch;
 mod followed;
+mod units;
 mod whole;
 mod zones;
 
 use crate::clock::Clock;
 use crate::record::Recorder;
 use crate::regions::Regions;
-use crate::{check_range, Due, Export};
+use crate::{check_range, Due, Export, Placing};
 use epoch::Epoch;
 use followed::Followed;
 use nandlab_block::{Completion, Error, Op, Payload, Request};
@@ -56,6 +57,8 @@ pub struct Disk {
     epoch: Option<Epoch>,
     /// What the opening found, in sentences.
     notices: Vec<String>,
+    /// Data placement by the host, if its FTL has it.
+    placing: Option<Placing>,
     size: u64,
     page_bytes: u32,
     started: Instant,
@@ -84,6 +87,8 @@ struct Inner {
     trims_last: bool,
     /// Whether a write goes to the device as a whole, because a zone takes or refuses it so.
     is_zoned: bool,
+    /// Where the present request asks its writes to go.
+    placement: PlacementId,
     /// When the counts were last kept in the image since the opening, and the sectors written until then.
     saved: Option<(Instant, u64)>,
     /// The broken invariant: nothing is carried out afterwards.
@@ -109,6 +114,7 @@ impl Disk {
             epoch: None,
             notices: served.notices().to_vec(),
             image: served.image().clone(),
+            placing: units::placing(&served),
             size: served.sectors() * SECTOR,
             page_bytes: served.sizing().geometry.page_bytes(),
             started,
@@ -118,6 +124,7 @@ impl Disk {
                 trims_last: served.trims_last(),
                 is_zoned: served.zone_shape().is_some(),
                 served,
+                placement: PlacementId::NONE,
                 clock: Clock::new(options.pace),
                 regions: Regions::default(),
                 followed: None,
@@ -407,7 +414,9 @@ impl Inner {
     /// Asks for sectors with one origin; returns the end.
     fn ask(&mut self, op: Op, sector: u64, sectors: u64, data: Payload<'_>) -> Result<Time, Error> {
         let origin = self.regions.origin(sector);
-        let request = Request { time: 0, sector, sectors: sectors as u32, op, origin, placement: PlacementId::NONE };
+        let is_placed = matches!(op, Op::Write | Op::UnitUpdate);
+        let placement = if is_placed { self.placement } else { PlacementId::NONE };
+        let request = Request { time: 0, sector, sectors: sectors as u32, op, origin, placement };
         if let Some(followed) = &mut self.followed {
             followed.take(&request, &data);
         }
@@ -469,14 +478,7 @@ impl Export for Disk {
     }
 
     fn write_zeroes(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> io::Result<Due> {
-        check_range(self.size, offset, length)?;
-        self.refuse_writes()?;
-        let page = u64::from(self.page_bytes);
-        self.change(fua, |inner| match may_trim {
-            _ if inner.is_zoned => inner.zero_in_zone(offset, length),
-            true => inner.zero_or_trim(offset, length, page),
-            false => inner.zero(offset, length),
-        })
+        self.zero_through(PlacementId::NONE, (offset, length), may_trim, fua)
     }
 
     fn trim(&self, offset: u64, length: u64, fua: bool) -> io::Result<Due> {

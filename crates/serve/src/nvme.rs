@@ -7,7 +7,7 @@
 //! answer not yet due goes to a thread that sends it in time.
 //!
 //! `pdu` is the wire, `connection` a queue's stream, `transfers` the writes whose data is under way. `subsystem` knows the
-//! controllers and their queues. `fabrics`, `admin`, `io` and `zones` carry out the command sets; `identify`, `logs`,
+//! controllers and their queues. `fabrics`, `admin`, `io`, `zones` and `placement` carry out the command sets; `identify`, `logs`,
 //! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share. `outcome` is shared by the I/O
 //! command sets, `events` are what the controller tells unasked.
 //!
@@ -31,6 +31,7 @@ mod opcodes;
 mod outcome;
 mod page;
 mod pdu;
+mod placement;
 mod replies;
 mod server;
 mod subsystem;

@@ -1,6 +1,6 @@
 //! A disk as it describes itself to a host.
 
-use crate::{Described, Description, Disk, Export, Health, Zoned};
+use crate::{Described, Description, Disk, Export, Health, Placed, Zoned};
 use nandlab_lab::served::LiveKind;
 
 impl Described for Disk {
@@ -15,6 +15,10 @@ impl Described for Disk {
 
     fn zones(&self) -> Option<&dyn Zoned> {
         self.is_zoned().then_some(self as &dyn Zoned)
+    }
+
+    fn placement(&self) -> Option<&dyn Placed> {
+        self.is_placed().then_some(self as &dyn Placed)
     }
 
     fn health(&self) -> Health {

@@ -6,6 +6,8 @@ pub(super) const VERSION: u32 = 0x0002_0000;
 pub(super) const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 /// The one namespace.
 pub(super) const NAMESPACE: u32 = 1;
+/// The one endurance group, where the host places data.
+pub(super) const ENDURANCE_GROUP: u16 = 1;
 /// Most controllers at once.
 pub(super) const MOST_CONTROLLERS: usize = 64;
 /// Most I/O queues of a controller.

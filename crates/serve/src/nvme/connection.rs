@@ -10,7 +10,7 @@ use super::pdu::{agreed, init_answer, kind, termination, Fatal, Format, Head, Pd
 use super::replies::{Completion, Replies, AT_ONCE};
 use super::subsystem::{Queue, Subsystem};
 use super::transfers::Transfers;
-use super::{admin, logs, opcodes, zones};
+use super::{admin, logs, opcodes, placement, zones};
 use crate::flow::{Held, Incoming, Later, Out, Share, Watched};
 use crate::means::Means;
 use crate::sockets::Stream;
@@ -296,6 +296,7 @@ impl Session<'_> {
         match &self.queue {
             Some(queue) if queue.id > 0 && command.opcode() == opcodes::nvm::READ => self.read(command),
             Some(queue) if queue.id > 0 && command.opcode() == opcodes::zoned::RECEIVE => self.report_zones(command),
+            Some(queue) if queue.id > 0 && command.opcode() == opcodes::placed::RECEIVE => self.tell_handles(command),
             Some(queue) if queue.id > 0 => {
                 let is_write_through = queue.controller.is_write_through.load(Ordering::Relaxed);
                 let done = nvm::carry_out(self.subsystem, is_write_through, command, data);
@@ -388,6 +389,18 @@ impl Session<'_> {
     fn report_zones(&mut self, command: &Command) -> io::Result<()> {
         let answer = match (self.subsystem.drive.zones(), nvm::data(self.subsystem, command)) {
             (Some(zones), Ok(Data::ToHost(length))) => zones::receive(self.subsystem, zones, command, length),
+            _ => Status::INVALID_FIELD.into(),
+        };
+        self.answer(command, &answer)
+    }
+
+    fn tell_handles(&mut self, command: &Command) -> io::Result<()> {
+        let subsystem = self.subsystem;
+        let answer = match (&subsystem.placing, subsystem.placed(), nvm::data(subsystem, command)) {
+            (Some(placing), Some(placed), Ok(Data::ToHost(length))) => {
+                placement::receive(subsystem, placing, placed, length)
+            }
+            (Some(_), _, Ok(Data::None)) => Answer::result(0),
             _ => Status::INVALID_FIELD.into(),
         };
         self.answer(command, &answer)

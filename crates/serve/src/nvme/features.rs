@@ -2,6 +2,7 @@
 
 use super::bounds::MOST_QUEUES;
 use super::command::{Answer, Command, Status};
+use super::placement;
 use super::subsystem::{Controller, Subsystem};
 use std::sync::atomic::Ordering;
 
@@ -16,6 +17,7 @@ mod feature {
     pub const EVENTS: u8 = 0x0B;
     pub const KEEP_ALIVE: u8 = 0x0F;
     pub const COMMAND_SETS: u8 = 0x19;
+    pub const PLACEMENT: u8 = 0x1D;
 }
 
 /// Whether a discovery controller has the feature.
@@ -38,8 +40,15 @@ pub(super) fn get(subsystem: &Subsystem, controller: &Controller, command: &Comm
         feature::EVENTS => state.features.events.into(),
         feature::KEEP_ALIVE => state.features.keep_alive.into(),
         feature::COMMAND_SETS => 0,
+        // On, with the first configuration.
+        feature::PLACEMENT if has_group(subsystem, command.dword(11)) => 1,
         _ => return Status::INVALID_FIELD.into(),
     })
+}
+
+/// Whether the drive has the endurance group that dword 11 names.
+fn has_group(subsystem: &Subsystem, group: u32) -> bool {
+    subsystem.placing.is_some() && placement::is_ours(group)
 }
 
 /// Submission and completion queues, counted from 0.
@@ -79,6 +88,8 @@ pub(super) fn set(subsystem: &Subsystem, controller: &Controller, command: &Comm
         feature::EVENTS => state.features.events = value,
         feature::KEEP_ALIVE => drop(state.features.set_keep_alive(value)),
         feature::COMMAND_SETS if value & 0x1FF == 0 => {}
+        // Nobody turns it off while there is a namespace.
+        feature::PLACEMENT if has_group(subsystem, value) => return Status::SEQUENCE_ERROR.into(),
         _ => return Status::INVALID_FIELD.into(),
     }
     Answer::result(0)

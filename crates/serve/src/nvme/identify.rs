@@ -1,6 +1,8 @@
 //! Identify: what the controller and the namespace say about themselves.
 
-use super::bounds::{DISCOVERY, ERRORS, EVENT_REQUESTS, MOST_ENTRIES, MOST_TRANSFER_SHIFT, NAMESPACE, VERSION};
+use super::bounds::{
+    DISCOVERY, ENDURANCE_GROUP, ERRORS, EVENT_REQUESTS, MOST_ENTRIES, MOST_TRANSFER_SHIFT, NAMESPACE, VERSION,
+};
 use super::command::{Answer, Command, Status};
 use super::opcodes::ZONED_SET;
 use super::page::Page;
@@ -19,6 +21,7 @@ mod structure {
     pub const SET_CONTROLLER: u8 = 0x06;
     pub const SET_ACTIVE: u8 = 0x07;
     pub const INDEPENDENT: u8 = 0x08;
+    pub const ENDURANCE_GROUPS: u8 = 0x19;
     pub const COMMAND_SETS: u8 = 0x1C;
 }
 
@@ -45,6 +48,7 @@ pub(super) fn identify(subsystem: &Subsystem, controller: &Controller, command: 
         structure::DESCRIPTORS if !is_ours => return Status::INVALID_NAMESPACE.into(),
         structure::DESCRIPTORS => descriptors(subsystem),
         structure::SET_NAMESPACE | structure::SET_CONTROLLER => of_command_set(subsystem, kind, set),
+        structure::ENDURANCE_GROUPS if subsystem.placing.is_some() => endurance_groups(command.dword(11) as u16),
         structure::COMMAND_SETS => command_sets(subsystem),
         _ => return Status::INVALID_FIELD.into(),
     })
@@ -86,6 +90,10 @@ fn controller(subsystem: &Subsystem, controller: &Controller) -> Vec<u8> {
         page.u8(111, 2).text(768, 256, DISCOVERY, 0);
         return page.done();
     }
+    if subsystem.placing.is_some() {
+        // Endurance groups, data placement.
+        page.u32(96, 1 << 4 | 1 << 19).u16(340, ENDURANCE_GROUP);
+    }
     // Hosts may share the namespace; a host that leaves takes its own controller.
     page.u8(76, 1 << 1).u8(111, 1).text(768, 256, &subsystem.nqn, 0);
     page.u64(280, subsystem.drive.size()).u16(256, 0).u8(258, 3).u8(260, 1 << 1 | 1);
@@ -109,6 +117,7 @@ fn namespace(subsystem: &Subsystem) -> Vec<u8> {
     }
     page.u8(33, 1 << 3 | u8::from(subsystem.description.trims_read_zeros));
     page.u64(48, blocks.count << blocks.shift).u8(99, u8::from(subsystem.drive.is_read_only()));
+    page.u16(102, endurance_group(subsystem));
     page.put(104, &uuid(subsystem.description.identity)).u32(128, blocks.shift << 16);
     page.done()
 }
@@ -117,6 +126,21 @@ fn namespace(subsystem: &Subsystem) -> Vec<u8> {
 fn independent(subsystem: &Subsystem) -> Vec<u8> {
     let mut page = Page::new(BYTES);
     page.u8(1, 1).u8(8, u8::from(subsystem.drive.is_read_only())).u8(14, 1);
+    page.u16(12, endurance_group(subsystem));
+    page.done()
+}
+
+/// The namespace's endurance group; 0 is none.
+fn endurance_group(subsystem: &Subsystem) -> u16 {
+    subsystem.placing.as_ref().map_or(0, |_| ENDURANCE_GROUP)
+}
+
+/// Every endurance group from `first` on.
+fn endurance_groups(first: u16) -> Vec<u8> {
+    let mut page = Page::new(BYTES);
+    if first <= ENDURANCE_GROUP {
+        page.u16(0, 1).u16(2, ENDURANCE_GROUP);
+    }
     page.done()
 }
 

@@ -2,12 +2,12 @@
 
 use super::bounds::NAMESPACE;
 use super::command::{Command, Status};
-use super::opcodes::{commands, nvm as opcode, zoned};
+use super::opcodes::{commands, nvm as opcode, placed, zoned};
 use super::outcome::{length, transferred, write_status, written, Data, Done, FUA, PROTECTION};
 use super::page::{u32_at, u64_at};
 use super::subsystem::{Blocks, Subsystem};
-use super::zones;
-use crate::{Due, Export};
+use super::{placement, zones};
+use crate::{Due, Export, Placed, Placing};
 use std::io;
 
 const RANGE_BYTES: usize = 16;
@@ -26,7 +26,7 @@ pub(super) fn data(subsystem: &Subsystem, command: &Command) -> Result<Data, Sta
         let is_ours = matches!(command.namespace(), NAMESPACE | u32::MAX);
         return if is_ours { Ok(Data::None) } else { Err(Status::INVALID_NAMESPACE) };
     }
-    if !commands(subsystem.zoning.is_some()).any(|(known, _)| known == command.opcode()) {
+    if !commands(subsystem.kind()).any(|(known, _)| known == command.opcode()) {
         return Err(Status::INVALID_OPCODE);
     }
     if command.namespace() != NAMESPACE {
@@ -35,6 +35,9 @@ pub(super) fn data(subsystem: &Subsystem, command: &Command) -> Result<Data, Sta
     if matches!(command.opcode(), zoned::SEND | zoned::RECEIVE | zoned::APPEND) {
         return zones::data(blocks, command);
     }
+    if matches!(command.opcode(), placed::SEND | placed::RECEIVE) {
+        return placement::data(command);
+    }
     if command.opcode() == opcode::DATASET {
         // Linux sends room for all 256 ranges, however many it names.
         let (named, sent) = (ranges_bytes(command), command.pointer_bytes() as usize);
@@ -42,11 +45,24 @@ pub(super) fn data(subsystem: &Subsystem, command: &Command) -> Result<Data, Sta
         return Ok(Data::FromHost(if is_longer { sent } else { named }));
     }
     match command.opcode() {
+        opcode::WRITE | opcode::WRITE_ZEROES if subsystem.placing.is_some() => placed_data(subsystem, command),
         opcode::WRITE => written(blocks, command).map(Data::FromHost),
         opcode::COMPARE => transferred(blocks, command).map(Data::FromHost),
         opcode::READ => transferred(blocks, command).map(Data::ToHost),
         // A zone takes zeros as it takes a write, at once.
         opcode::WRITE_ZEROES if subsystem.zoning.is_some() => transferred(blocks, command).map(|_| Data::None),
+        _ if command.dword(12) & PROTECTION != 0 => Err(Status::INVALID_FIELD),
+        _ => Ok(Data::None),
+    }
+}
+
+/// The data of a write or of zeros where the host places.
+fn placed_data(subsystem: &Subsystem, command: &Command) -> Result<Data, Status> {
+    if let Some(placing) = &subsystem.placing {
+        placement::asked(placing, command)?;
+    }
+    match command.opcode() {
+        opcode::WRITE => transferred(subsystem.blocks, command).map(Data::FromHost),
         _ if command.dword(12) & PROTECTION != 0 => Err(Status::INVALID_FIELD),
         _ => Ok(Data::None),
     }
@@ -85,6 +101,11 @@ pub(super) fn carry_out(
     if let (zoned::SEND | zoned::APPEND, Some(zones)) = (command.opcode(), drive.zones()) {
         return zones::carry_out(subsystem, zones, is_write_through, command, data);
     }
+    if let Some((placing, placed)) = subsystem.placing.as_ref().zip(subsystem.placed()) {
+        if let Some(done) = through_handle(subsystem, (placing, placed), fua, command, data)? {
+            return Ok(done);
+        }
+    }
     match command.opcode() {
         opcode::FLUSH => done(false, drive.flush()),
         opcode::WRITE => {
@@ -102,6 +123,30 @@ pub(super) fn carry_out(
         opcode::VERIFY => compare(drive, blocks, command, None),
         _ => Err(Status::INVALID_OPCODE),
     }
+}
+
+/// Carries out an update of handles, or a write that names one; `None` for any other command.
+fn through_handle(
+    subsystem: &Subsystem,
+    (placing, placed): (&Placing, &dyn Placed),
+    fua: bool,
+    command: &Command,
+    data: &[u8],
+) -> Result<Option<Done>, Status> {
+    match command.opcode() {
+        placed::SEND if data.is_empty() => return Ok(Some(Done { is_change: false, due: Due::NOW, result: 0 })),
+        placed::SEND => return placement::send(placing, placed, data).map(Some),
+        opcode::WRITE | opcode::WRITE_ZEROES => {}
+        _ => return Ok(None),
+    }
+    let Some(handle) = placement::asked(placing, command)? else { return Ok(None) };
+    let (offset, length) = range(subsystem.blocks, command)?;
+    let due = match command.opcode() {
+        opcode::WRITE => placed.write(offset, data, fua, handle),
+        _ => placed.write_zeroes((offset, length), command.dword(12) & DEALLOCATE != 0, fua, handle),
+    };
+    let due = due.map_err(|error| write_status(&error))?;
+    Ok(Some(Done { is_change: true, due, result: 0 }))
 }
 
 /// Deallocates every range, once all of them are known to be within the namespace.

@@ -3,10 +3,12 @@
 use super::bounds::{DISCOVERY, MOST_ENTRIES, MOST_TRANSFER};
 use super::command::{Answer, Command, Status};
 use super::events::{HEALTH_LOG, WARNS_OF_READ_ONLY, WARNS_OF_SPARE};
-use super::opcodes::{effects, ZONED_SET};
+use super::opcodes::{effects, Kind, ZONED_SET};
 use super::page::Page;
+use super::placement;
 use super::subsystem::{Controller, Subsystem};
 use crate::described::Health;
+use crate::MediaUse;
 use std::net::SocketAddr;
 
 /// Dword 10: an event that led here stays masked.
@@ -18,6 +20,10 @@ mod log {
     pub const HEALTH: u8 = super::HEALTH_LOG;
     pub const FIRMWARE: u8 = 0x03;
     pub const EFFECTS: u8 = 0x05;
+    pub const ENDURANCE: u8 = 0x09;
+    pub const CONFIGURATIONS: u8 = 0x20;
+    pub const USAGE: u8 = 0x21;
+    pub const STATISTICS: u8 = 0x22;
     pub const DISCOVERY: u8 = 0x70;
 }
 
@@ -41,7 +47,7 @@ pub(super) fn get(subsystem: &Subsystem, controller: &Controller, here: SocketAd
         return Status::SGL_LENGTH_INVALID.into();
     }
     let page = match (id, controller.is_discovery) {
-        (log::SUPPORTED, _) => supported(controller.is_discovery),
+        (log::SUPPORTED, _) => supported(controller.is_discovery, subsystem.placing.is_some()),
         (log::DISCOVERY, true) => discovery(subsystem, here),
         (log::ERRORS, false) => controller.state().errors.page(),
         (log::HEALTH, false) => {
@@ -49,11 +55,18 @@ pub(super) fn get(subsystem: &Subsystem, controller: &Controller, here: SocketAd
             health(&subsystem.drive.health(), errors, subsystem.drive.is_read_only())
         }
         (log::FIRMWARE, false) => firmware(),
-        (log::EFFECTS, false) => match (command.dword(14) >> 24, subsystem.zoning) {
-            (0, _) => effects(false),
-            (ZONED_SET, Some(_)) => effects(true),
+        (log::EFFECTS, false) => match (command.dword(14) >> 24, &subsystem.zoning) {
+            (0, None) => effects(subsystem.kind()),
+            (0, Some(_)) => effects(Kind::Plain),
+            (ZONED_SET, Some(_)) => effects(Kind::Zoned),
             _ => return Status::INVALID_FIELD.into(),
         },
+        (log::ENDURANCE | log::CONFIGURATIONS | log::USAGE | log::STATISTICS, false) => {
+            match endurance_group(subsystem, command) {
+                Ok(page) => page,
+                Err(status) => return status.into(),
+            }
+        }
         _ => return Status::INVALID_LOG_PAGE.into(),
     };
     if offset > page.len() as u64 {
@@ -64,15 +77,45 @@ pub(super) fn get(subsystem: &Subsystem, controller: &Controller, here: SocketAd
     Answer::data(data)
 }
 
-fn supported(is_discovery: bool) -> Vec<u8> {
+fn supported(is_discovery: bool, is_placed: bool) -> Vec<u8> {
     let logs: &[u8] = match is_discovery {
         true => &[log::SUPPORTED, log::DISCOVERY],
         false => &[log::SUPPORTED, log::ERRORS, log::HEALTH, log::FIRMWARE, log::EFFECTS],
     };
+    let of_group: &[u8] = match is_placed && !is_discovery {
+        true => &[log::ENDURANCE, log::CONFIGURATIONS, log::USAGE, log::STATISTICS],
+        false => &[],
+    };
     let mut page = Page::new(1024);
-    for &id in logs {
+    for &id in logs.iter().chain(of_group) {
         page.u32(usize::from(id) * 4, 1);
     }
+    page.done()
+}
+
+/// A log of the endurance group that dword 11 names.
+fn endurance_group(subsystem: &Subsystem, command: &Command) -> Result<Vec<u8>, Status> {
+    let (Some(placing), Some(placed)) = (&subsystem.placing, subsystem.placed()) else {
+        return Err(Status::INVALID_LOG_PAGE);
+    };
+    if !placement::is_ours(command.dword(11) >> 16) {
+        return Err(Status::INVALID_FIELD);
+    }
+    Ok(match command.dword(10) as u8 {
+        log::ENDURANCE => endurance(&subsystem.drive.health(), placed.media_use()),
+        log::CONFIGURATIONS => placement::configurations(placing),
+        log::USAGE => placement::usage(placing),
+        _ => placement::statistics(placed.media_use()),
+    })
+}
+
+/// The group's wear and use; bytes count in thousand millions.
+fn endurance(health: &Health, used: MediaUse) -> Vec<u8> {
+    let units = |bytes: u64| bytes.div_ceil(1_000_000_000);
+    let mut page = Page::new(512);
+    page.u8(3, health.spare_percent).u8(4, SPARE_THRESHOLD).u8(5, health.used_percent);
+    page.u64(48, units(health.read_sectors * 512)).u64(64, units(used.host_bytes)).u64(80, units(used.media_bytes));
+    page.u64(96, health.reads).u64(112, health.writes).u64(128, health.media_errors);
     page.done()
 }
 

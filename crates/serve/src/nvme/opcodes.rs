@@ -28,6 +28,21 @@ pub(super) mod zoned {
     pub const APPEND: u8 = 0x7D;
 }
 
+/// I/O Management.
+pub(super) mod placed {
+    pub const RECEIVE: u8 = 0x12;
+    pub const SEND: u8 = 0x1D;
+}
+
+/// What a namespace offers beyond plain blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    Zoned,
+    /// The host places data.
+    Placed,
+}
+
 /// Number of the command set for zones.
 pub(super) const ZONED_SET: u32 = 2;
 
@@ -45,10 +60,17 @@ const COMMANDS: [(u8, bool); 7] = [
 /// The commands that zones add.
 const ZONE_COMMANDS: [(u8, bool); 3] = [(zoned::SEND, true), (zoned::RECEIVE, false), (zoned::APPEND, true)];
 
+/// The commands that data placement adds.
+const PLACEMENT_COMMANDS: [(u8, bool); 2] = [(placed::RECEIVE, false), (placed::SEND, false)];
+
 /// The I/O commands of a namespace. In a zone a reset alone gives up data.
-pub(super) fn commands(is_zoned: bool) -> impl Iterator<Item = (u8, bool)> {
-    let more: &[(u8, bool)] = if is_zoned { &ZONE_COMMANDS } else { &[] };
-    let is_offered = move |&(opcode, _): &(u8, bool)| !is_zoned || opcode != nvm::DATASET;
+pub(super) fn commands(kind: Kind) -> impl Iterator<Item = (u8, bool)> {
+    let more: &[(u8, bool)] = match kind {
+        Kind::Plain => &[],
+        Kind::Zoned => &ZONE_COMMANDS,
+        Kind::Placed => &PLACEMENT_COMMANDS,
+    };
+    let is_offered = move |&(opcode, _): &(u8, bool)| kind != Kind::Zoned || opcode != nvm::DATASET;
     COMMANDS.into_iter().filter(is_offered).chain(more.iter().copied())
 }
 
@@ -57,7 +79,7 @@ const SUPPORTED: u32 = 1;
 const CHANGES_DATA: u32 = 1 << 1;
 
 /// Every command: whether it is an admin command, its opcode, its effects.
-fn command_effects(is_zoned: bool) -> impl Iterator<Item = (bool, u8, u32)> {
+fn command_effects(kind: Kind) -> impl Iterator<Item = (bool, u8, u32)> {
     let ours = [
         admin::GET_LOG,
         admin::IDENTIFY,
@@ -69,13 +91,13 @@ fn command_effects(is_zoned: bool) -> impl Iterator<Item = (bool, u8, u32)> {
     ];
     let ours = ours.into_iter().map(|opcode| (true, opcode, SUPPORTED));
     let effects = |(opcode, changes): (u8, bool)| (false, opcode, SUPPORTED | if changes { CHANGES_DATA } else { 0 });
-    ours.chain(commands(is_zoned).map(effects))
+    ours.chain(commands(kind).map(effects))
 }
 
 /// The log of commands and their effects.
-pub(super) fn effects(is_zoned: bool) -> Vec<u8> {
+pub(super) fn effects(kind: Kind) -> Vec<u8> {
     let mut page = Page::new(4096);
-    for (is_admin, opcode, effect) in command_effects(is_zoned) {
+    for (is_admin, opcode, effect) in command_effects(kind) {
         let table = if is_admin { 0 } else { 1024 };
         page.u32(table + usize::from(opcode) * 4, effect);
     }

@@ -3,9 +3,10 @@
 use super::bounds::MOST_CONTROLLERS;
 use super::command::Status;
 use super::kept::{Errors, Features};
+use super::opcodes::Kind;
 use crate::described::{Described, Description};
 use crate::sockets::Stream;
-use crate::Zoning;
+use crate::{Placed, Placing, Zoning};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -18,6 +19,8 @@ pub(super) struct Subsystem {
     pub blocks: Blocks,
     /// The zones' constants, if there are zones.
     pub zoning: Option<Zoning>,
+    /// Data placement's constants, if the host places.
+    pub placing: Option<Placing>,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
     next: AtomicU32,
 }
@@ -149,11 +152,27 @@ impl Subsystem {
     pub fn new(drive: Arc<dyn Described>, shift: u32) -> Self {
         let description = drive.description();
         let zoning = drive.zones().map(crate::Zoned::zoning);
+        let placing = drive.placement().map(crate::Placed::placing);
         // No zone is cut at the end.
         let size = zoning.map_or(drive.size(), |zoning| zoning.count * zoning.shape.size * 512);
         let blocks = Blocks { shift, count: size >> shift };
         let nqn = format!("nqn.2014-08.org.nvmexpress:uuid:{}", uuid_text(description.identity));
-        Self { drive, description, nqn, blocks, zoning, controllers: Mutex::default(), next: AtomicU32::new(0) }
+        let (controllers, next) = (Mutex::default(), AtomicU32::new(0));
+        Self { drive, description, nqn, blocks, zoning, placing, controllers, next }
+    }
+
+    /// The drive's reclaim units, if the host places.
+    pub fn placed(&self) -> Option<&dyn Placed> {
+        self.placing.as_ref().and_then(|_| self.drive.placement())
+    }
+
+    /// The kind of its namespace.
+    pub fn kind(&self) -> Kind {
+        match (&self.zoning, &self.placing) {
+            (Some(_), _) => Kind::Zoned,
+            (_, Some(_)) => Kind::Placed,
+            _ => Kind::Plain,
+        }
     }
 
     fn controllers(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<Controller>>> {

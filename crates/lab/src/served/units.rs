@@ -1,0 +1,39 @@
+//! Reclaim units of an image with data placement by the host.
+
+use super::Served;
+use nandlab_ftl::page::{Placement, Stripe};
+use nandlab_ftl::{FtlConfig, PlacementUse};
+use nandlab_nand::PlacementIds;
+
+/// The constants of data placement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Units {
+    /// Groups and handles.
+    pub ids: PlacementIds,
+    /// By handle: whether its moved pages stay among themselves.
+    pub persistent: Vec<bool>,
+    /// Bytes of a reclaim unit.
+    pub bytes: u64,
+}
+
+impl Served {
+    /// Data placement by the host; `None` if the FTL places by itself.
+    pub fn units(&self) -> Option<Units> {
+        let Some(FtlConfig::Page(config)) = &self.experiment.ftl else { return None };
+        let Placement::Fdp(options) = config.placement else { return None };
+        let geometry = &self.sizing.geometry;
+        let parts = if config.stripe == Stripe::Planes { geometry.planes() } else { geometry.dies() };
+        let blocks = if options.unit_blocks == 0 { parts / options.groups } else { options.unit_blocks };
+        let page_bytes = u64::from(geometry.page_bytes());
+        Some(Units {
+            ids: PlacementIds { groups: options.groups, handles: options.handles },
+            persistent: (0..options.handles).map(|handle| options.persistent.has(handle)).collect(),
+            bytes: u64::from(blocks) * u64::from(geometry.pages_per_block()) * page_bytes,
+        })
+    }
+
+    /// The use of reclaim units since the mount; `None` if the FTL places by itself.
+    pub fn use_of_units(&self) -> Option<PlacementUse> {
+        self.engine.uses().placement
+    }
+}
