@@ -68,11 +68,11 @@ PLACED = [*PLAIN[2:], "--set", "ftl.page.placement.fdp={ handles = 3, persistent
 PLACEMENT = """
 nvme fdp configs /dev/nvme0 -e 1
 nvme fdp usage /dev/nvme0 -e 1
-head -c 65536 /dev/zero > /tmp/data
+head -c 65536 /dev/zero > /data
 for block in $(seq 0 128 4223); do
     handle=$((block / 128 % 2 + 1))
     nvme io-passthru /dev/nvme0n1 -o 1 -n 1 --cdw10=$block --cdw12=$((0x20007F)) --cdw13=$((handle << 16)) \\
-        -l 65536 -w -i /tmp/data > /dev/null 2>&1
+        -l 65536 -w -i /data > /dev/null 2>&1
 done
 nvme fdp update /dev/nvme0n1 -n 1 -p 1
 nvme fdp status /dev/nvme0n1 -n 1 -o json
