@@ -2,15 +2,22 @@
 
 use super::dies::Rest;
 use super::{Collection, Pages, Scheme};
-use crate::parts::blocks::frontier::Frontier;
+use crate::parts::blocks::frontier::{Frontier, Frontiers};
 use crate::parts::blocks::keeper::FreeBlock;
 use crate::parts::blocks::table::BlockUse;
 use crate::parts::wear::{self, Choice};
 use crate::FtlError;
 use nandlab_nand::{scoped, Nand};
+use std::cmp::Reverse;
 
 /// Free blocks that the host leaves for moved pages. While the reserve is not whole, collection goes on.
 pub(super) const LEFT_FOR_MOVED: u32 = 1;
+
+/// The frontier with most room, best of all one that `shares` blocks; the first among equals.
+pub(super) fn roomiest(frontiers: &Frontiers, shares: impl Fn(usize) -> bool) -> usize {
+    let room = |at: usize| (frontiers[at].left() > 0 && shares(at), frontiers[at].left(), Reverse(at));
+    (0..frontiers.count()).max_by_key(|&at| room(at)).expect("a die has a frontier")
+}
 
 impl Pages {
     /// Replaces a full host frontier, emptying victims until another block stays free.
@@ -135,13 +142,16 @@ impl Pages {
                 return Ok(true);
             }
         }
-        // Many frontiers, cuts or failures have used up the reserve; another frontier's rest is room as well, best of all
-        // one whose pages may share blocks with these.
-        let frontiers = &mut self.dies[die].frontiers;
+        // Many frontiers, cuts or failures have used up the reserve; another frontier's rest is room as well. One of another
+        // handle comes last.
+        let frontiers = &self.dies[die].frontiers;
         let shares = |at: usize| self.placing.moved_with(at) == self.placing.moved_with(frontier);
-        let room = |at: usize| (frontiers[at].left() > 0 && shares(at), frontiers[at].left(), std::cmp::Reverse(at));
-        let roomiest = (0..frontiers.count()).max_by_key(|&at| room(at));
-        frontiers.swap(frontier, roomiest.expect("a die has a frontier"));
+        let roomiest = roomiest(frontiers, shares);
+        let is_of_handle = shares(roomiest) && frontiers[roomiest].left() > 0;
+        if self.placing.is_by_host() && !is_of_handle && self.fill_rest(die, frontier) {
+            return Ok(true);
+        }
+        self.dies[die].frontiers.swap(frontier, roomiest);
         self.join_pool(die, frontier);
         Ok(!self.dies[die].frontiers[frontier].is_full() || self.fill_rest(die, frontier))
     }
@@ -158,13 +168,12 @@ impl Pages {
         self.dies[die].rests.retain(|other| other.block != block);
         self.close_frontier(die, frontier);
         self.table.reopen(block);
-        if self.placing.is_by_host() {
-            // The block leaves its reclaim unit.
-            self.placing.emptied(block);
-            self.placing.opened(block, frontier);
+        if let Some(fdp) = self.placing.fdp_mut() {
+            fdp.reopened(block, frontier);
         }
         let resumed = Frontier::resumed(&self.geometry, block, next).without_last(self.list_pages());
         self.dies[die].frontiers[frontier] = resumed.with_cycles(self.table.cycles(block));
+        self.join_pool(die, frontier);
         true
     }
 

@@ -1,14 +1,15 @@
 //! The engine's waits before an erase, on parallel dies.
 
+use super::open::roomiest;
 use super::relocation::Reason;
 use super::{Config, Noted, Target};
 use crate::page::PageMap;
-use crate::parts::blocks::frontier::cycles_in;
+use crate::parts::blocks::frontier::{cycles_in, Frontier, Frontiers};
 use crate::parts::blocks::table::BlockUse;
 use crate::parts::placement::Placement;
 use crate::tests::{two_dies, Flash};
 use crate::Ftl;
-use nandlab_nand::{BlockId, Counting, Lpn, Nand, SectorMask, Time};
+use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, SectorMask, Time};
 
 type Device = Flash;
 
@@ -182,4 +183,15 @@ fn a_mount_finds_the_erases_of_each_block_and_writes_them_on() {
         }
     }
     assert!(opened > 0, "no block is opened");
+}
+
+#[test]
+fn without_a_free_block_a_frontier_takes_room_that_its_pages_may_share() {
+    let geometry = Geometry::single_die(3, 8, 512).unwrap();
+    let mut frontiers = Frontiers::none(4);
+    for (at, used) in [(1, 1), (2, 6), (3, 5)] {
+        frontiers[at] = Frontier::resumed(&geometry, BlockId(at as u32 - 1), used);
+    }
+    assert_eq!(roomiest(&frontiers, |at| at != 1), 3, "the frontier with seven pages is another handle's");
+    assert_eq!(roomiest(&frontiers, |at| at == 0), 1, "no frontier with room shares blocks");
 }

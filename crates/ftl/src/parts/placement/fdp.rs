@@ -224,6 +224,14 @@ impl Fdp {
         self.handle_of[at.index()] = if u32::from(handle) < self.options.handles { handle } else { 0 };
     }
 
+    /// A frontier fills a block further that a mount has closed: the block changes its unit, and nothing is erased.
+    pub(crate) fn reopened(&mut self, block: BlockId, frontier: usize) {
+        let erased = self.units.erased;
+        self.units.give_up(block);
+        self.units.erased = erased;
+        self.opened(block, frontier);
+    }
+
     /// Whether a frontier may fill a block further that holds pages of `handle` alone; `None`: of several.
     pub(crate) fn may_fill(&self, frontier: usize, handle: Option<u8>) -> bool {
         let of_handle = self.frontier_of(handle);

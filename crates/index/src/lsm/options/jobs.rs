@@ -28,18 +28,33 @@ const SLOW_RATE: ByteCount = ByteCount(16 << 20);
 const DEPTH: u32 = 4;
 
 impl Options {
+    fn level0_slow(&self) -> u32 {
+        let usual = if self.threads > 0 { SLOWDOWN.max(self.level0_trigger) } else { self.level0_trigger };
+        self.level0_slowdown.unwrap_or(usual)
+    }
+
+    fn stop(&self) -> u32 {
+        self.level0_stop.unwrap_or(STOP.max(self.level0_slow()))
+    }
+
+    fn pending_slow(&self) -> ByteCount {
+        self.pending_slow_bytes.unwrap_or(PENDING_SLOW)
+    }
+
+    fn pending_stop(&self) -> ByteCount {
+        self.pending_stop_bytes.unwrap_or(PENDING_STOP.max(self.pending_slow()))
+    }
+
     /// Fills in defaults that depend on `threads`.
     pub(super) fn resolve_jobs(&mut self) {
-        let slowdown = if self.threads > 0 { SLOWDOWN.max(self.level0_trigger) } else { self.level0_trigger };
-        let slowdown = *self.level0_slowdown.get_or_insert(slowdown);
+        self.level0_slowdown = Some(self.level0_slow());
         if self.threads > 0 {
             self.queue_depth.get_or_insert(DEPTH);
-            self.level0_stop.get_or_insert(STOP.max(slowdown));
+            self.level0_stop = Some(self.stop());
             self.slow_bytes_per_s.get_or_insert(SLOW_RATE);
             if self.compaction == Compaction::Leveled {
-                self.pending_slow_bytes.get_or_insert(PENDING_SLOW);
-                self.pending_stop_bytes
-                    .get_or_insert(PENDING_STOP.max(self.pending_slow_bytes.unwrap_or(PENDING_SLOW)));
+                self.pending_slow_bytes = Some(self.pending_slow());
+                self.pending_stop_bytes = Some(self.pending_stop());
             }
         }
     }
@@ -65,12 +80,12 @@ impl Options {
         if let Some(depth) = self.queue_depth.filter(|depth| !(1..=1024).contains(depth)) {
             return Err(IndexError::option("queue_depth", &depth, "a job keeps 1 to 1024 requests under way"));
         }
-        let slow = self.level0_slowdown.unwrap_or(SLOWDOWN.max(self.level0_trigger));
+        let slow = self.level0_slow();
         if let Some(stop) = self.level0_stop.filter(|stop| !(slow..=1000).contains(stop)) {
             let why = format!("level0_slowdown, {slow}, to 1000 tables stop a put");
             return Err(IndexError::option("level0_stop", &stop, why));
         }
-        let slow = self.pending_slow_bytes.unwrap_or(PENDING_SLOW).0;
+        let slow = self.pending_slow().0;
         if slow == 0 {
             return Err(IndexError::option("pending_slow_bytes", &slow, "at least 1 byte slows puts down"));
         }
@@ -85,15 +100,13 @@ impl Options {
     }
 
     pub(super) fn job_options(&self) -> Option<JobOptions> {
-        let level0_slow = self.level0_slowdown.unwrap_or(SLOWDOWN.max(self.level0_trigger));
-        let pending_slow = self.pending_slow_bytes.unwrap_or(PENDING_SLOW).0;
         (self.threads > 0).then(|| JobOptions {
             threads: self.threads as usize,
             depth: self.queue_depth.unwrap_or(DEPTH),
-            level0_slow: level0_slow as usize,
-            level0_stop: self.level0_stop.unwrap_or(STOP.max(level0_slow)) as usize,
-            pending_slow,
-            pending_stop: self.pending_stop_bytes.unwrap_or(PENDING_STOP).0.max(pending_slow),
+            level0_slow: self.level0_slow() as usize,
+            level0_stop: self.stop() as usize,
+            pending_slow: self.pending_slow().0,
+            pending_stop: self.pending_stop().0,
             slow_bytes_per_s: self.slow_bytes_per_s.unwrap_or(SLOW_RATE).0,
         })
     }
