@@ -147,6 +147,14 @@ impl HostClock {
         self.late.as_mut().map(|late| late.take_ended()).unwrap_or_default()
     }
 
+    /// When every request comes if none takes time, in a closed loop without thinking.
+    pub fn only_arrival(&self) -> Option<Time> {
+        match &self.mode {
+            Mode::Closed { ends, think: 0, .. } => Some(ends.first().time()),
+            _ => None,
+        }
+    }
+
     /// When `request` comes.
     #[inline]
     pub fn arrival(&self, request: &Request) -> Time {

@@ -285,6 +285,34 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         Ok(())
     }
 
+    /// Carries out a batch of requests that all come at `at` and take no time. It returns how many went well.
+    ///
+    /// Most such requests write one whole page: they need nothing of [`Self::carry_out`] but its last step.
+    fn submit_untimed(&mut self, requests: &[Request], at: Time) -> (usize, Result<(), Error>) {
+        let page_sectors = 1 << self.page_shift;
+        for (place, request) in requests.iter().enumerate() {
+            self.prefetch(&requests[place..]);
+            let is_page = request.op == Op::Write
+                && request.sectors == page_sectors
+                && request.sector & u64::from(page_sectors - 1) == 0;
+            let done = if is_page && !F::HAS_ZONES && request.sector < self.sectors {
+                self.nand.ctx().begin(request.origin, at);
+                self.nand.ctx().place(request.placement);
+                let page = Lpn((request.sector >> self.page_shift) as u32);
+                self.ftl.expect(page, 1);
+                let written = self.ftl.write(&mut self.nand, page, SectorMask::full(page_sectors), &self.page);
+                written.map_err(|error| failed(&error, request.sector))
+            } else {
+                self.refuse_outside(request)
+                    .and_then(|()| self.carry_out(&Request { time: at, ..*request }, Payload::None))
+            };
+            if done.is_err() {
+                return (place, done);
+            }
+        }
+        (requests.len(), Ok(()))
+    }
+
     /// Carries out a request in a batch, in the order of events.
     fn submit_late(&mut self, request: &Request) -> Result<Completion, Error> {
         self.refuse_outside(request)?;
@@ -359,6 +387,12 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
     ) -> Result<(), Error> {
         if clock.follows_events() {
             let carried_out = submit_late(self, requests, clock, done, Self::submit_late);
+            self.end_batch();
+            return carried_out;
+        }
+        if let Some(at) = clock.only_arrival().filter(|_| !self.nand.keeps_time()) {
+            let (count, carried_out) = self.submit_untimed(requests, at);
+            done.resize(done.len() + count, Completion { arrival: at, done: at });
             self.end_batch();
             return carried_out;
         }

@@ -244,6 +244,11 @@ impl<S: SpareStore> Nand for Counting<S> {
     type Buf = ();
 
     #[inline]
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn geometry(&self) -> &Geometry {
         &self.geometry
     }

@@ -118,6 +118,12 @@ pub trait Nand {
         Ok(())
     }
 
+    /// Whether operations may take time; `false` on a device that only counts.
+    #[inline]
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
     /// Whether copies may be [issued](Self::issue_copies) first and carried out together later. The results are those of
     /// one copy after another, on a device that neither fails nor loses power, and forgets sequence numbers.
     fn defers_copies(&self) -> bool {

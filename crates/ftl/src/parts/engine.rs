@@ -167,7 +167,7 @@ impl<S: Scheme> Ftl for PageMapped<S> {
         Ok(Self { pages, scheme })
     }
 
-    #[inline]
+    #[inline(always)]
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
         self.scheme.write(&mut self.pages, nand, at, sectors, page)?;
         self.pages.pay_owed(&mut self.scheme, nand)

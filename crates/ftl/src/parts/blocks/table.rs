@@ -157,6 +157,34 @@ impl BlockTable {
         None
     }
 
+    /// Writes the first valid pages in `pages` to `found`; returns how many, and the next valid page, or the end of `pages`.
+    #[inline]
+    pub fn take_valid(&self, pages: Range<u32>, found: &mut [Ppa]) -> (usize, u32) {
+        if pages.is_empty() {
+            return (0, pages.end);
+        }
+        let mut place = pages.start as usize / 64;
+        let mut word = self.bits[place] & (u64::MAX << (pages.start % 64));
+        let mut count = 0;
+        loop {
+            while word == 0 {
+                place += 1;
+                if place * 64 >= pages.end as usize {
+                    return (count, pages.end);
+                }
+                word = self.bits[place];
+            }
+            let page = place as u32 * 64 + word.trailing_zeros();
+            if page >= pages.end {
+                return (count, pages.end);
+            }
+            let Some(free) = found.get_mut(count) else { return (count, page) };
+            *free = Ppa(page);
+            count += 1;
+            word &= word - 1;
+        }
+    }
+
     /// Sets the valid pages of an open or closed block in a table of counts alone.
     pub fn hold(&mut self, block: BlockId, valid: u32) {
         self.counts.set(block, valid);

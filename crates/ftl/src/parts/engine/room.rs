@@ -110,8 +110,19 @@ impl Pages {
     }
 
     /// Whether the reserve is whole; see the head of this file.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_reserve<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
+        // As it is most of the time. Two blocks have room for any victim and its notes.
+        if S::RESERVES_OPEN_ROOM
+            && self.config.reserve_blocks > 1
+            && self.free_in(scheme, die) >= self.config.reserve_blocks
+        {
+            return true;
+        }
+        self.finds_reserve(scheme, die)
+    }
+
+    fn finds_reserve<S: Scheme>(&self, scheme: &S, die: usize) -> bool {
         if !S::RESERVES_OPEN_ROOM {
             return self.has_reserve_without(scheme, die, 0);
         }

@@ -23,44 +23,45 @@ impl Pages {
         loop {
             let state = &mut self.dies[die];
             let Some(relocation) = &mut state.relocation else { return Ok(()) };
-            let Some(first) = self.table.next_valid(relocation.next..relocation.end) else {
-                return self.finish(scheme, nand, die);
-            };
-            if left == 0 {
-                return Ok(());
-            }
             let frontier = &mut state.frontiers[relocation.to];
-            if frontier.is_full() {
+            let issued = &mut relocation.run.issued;
+            let before = issued.count;
+            let most = left.min(frontier.left()).min((RUN - before) as u32);
+            if most == 0 {
+                let Some(first) = self.table.next_valid(relocation.next..relocation.end) else {
+                    return self.finish(scheme, nand, die);
+                };
+                if left == 0 {
+                    return Ok(());
+                }
                 left -= self.open_for_run(scheme, nand, die, first)?;
                 continue;
             }
-            let issued = &mut relocation.run.issued;
-            let most = left.min(frontier.left()).min((RUN - issued.count) as u32) as usize;
-            let before = issued.count;
-            let (mut next, mut end) = (Some(first), before + most);
-            for at in before..end {
-                let Some(from) = next else {
-                    end = at;
-                    break;
-                };
-                issued.from[at] = from;
-                relocation.next = from.0 + 1;
-                next = self.table.next_valid(relocation.next..relocation.end);
+            let found = &mut issued.from[before..before + most as usize];
+            let (taken, next) = self.table.take_valid(relocation.next..relocation.end, found);
+            if taken == 0 {
+                return self.finish(scheme, nand, die);
             }
-            let count = (end - before) as u32;
-            let to = frontier.take_unmarked(count);
+            (issued.count, relocation.next) = (before + taken, next);
+            let to = frontier.take_unmarked(taken as u32);
             if before == 0 {
                 issued.to = to;
             }
-            issued.count = end;
-            left -= count;
-            self.keeper.take_seqs(count);
-            nand.issue_copies(&issued.from[before..end], to);
+            left -= taken as u32;
+            self.keeper.take_seqs(taken as u32);
+            nand.issue_copies(&issued.from[before..before + taken], to);
             relocation.copied = relocation.copied.max(nand.ctx().last());
-            let is_run = end == RUN || frontier.is_full();
+            let is_run = issued.count == RUN || frontier.is_full();
+            let is_empty = next == relocation.end;
             self.dies.put_off();
             if is_run {
                 self.carry_out_run(scheme, nand, die);
+            }
+            if is_empty {
+                return self.finish(scheme, nand, die);
+            }
+            if left == 0 {
+                return Ok(());
             }
         }
     }
