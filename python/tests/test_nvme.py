@@ -1,11 +1,13 @@
 """`nandlab disk serve --nvme`: a host of its own against the drive in an image."""
 
 import contextlib
+import json
 import random
 import signal
 import socket
 import struct
 import threading
+import urllib.request
 
 import pytest
 from nvme_initiator import DISCONNECT, DISCOVERY, Connection, Controller, Ended, Failed
@@ -303,6 +305,51 @@ def test_a_recorded_run_counts_as_its_replay(nandlab_command, image, tmp_path):
         assert record[part] == stats[part], part
     counts = ("reads", "writes", "trims", "read_sectors", "written_sectors")
     assert [record["host"][name] for name in counts] == [stats["host"][name] for name in counts]
+
+
+def test_each_queue_is_told_apart(nandlab_command, image):
+    """Both queues of one controller and one of another; the page and Prometheus tell the same."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with served(image, "--http", f"127.0.0.1:{port}") as (_, address, nqn):
+        controllers = [Controller(address, nqn) for _ in range(2)]
+        for controller in controllers:
+            controller.feature(7, 1 | 1 << 16)
+        queues = [controllers[0].queue(1), controllers[0].queue(2), controllers[1].queue(2)]
+        for block in range(0, 640, 8):
+            queues[0].write(block, bytes(4096))
+        queues[1].read(0, 64)
+        queues[2].write(0, bytes(512), fua=True)
+        queues[2].trim([(0, 8), (64, 8)])
+        stats = nandlab_command("disk", "stats", image, "--json").document
+        text = nandlab_command("disk", "stats", image).out
+        metrics = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+        record = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/record"))
+    ids = [controller.id for controller in controllers]
+    rows = stats["queues"]["rows"]
+    names = ("controller", "queue", "requests", "reads", "writes", "read_bytes", "written_bytes")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        (ids[0], 1, 80, 0, 80, 0, 80 * 4096),
+        (ids[0], 2, 1, 1, 0, 64 * 512, 0),
+        (ids[1], 2, 4, 0, 1, 0, 512),
+    ], "a write through the cache is followed by a flush, and each range is a trim"
+    assert sum(row["requests"] for row in rows) == stats["host"]["requests"]
+    assert sum(row["written_bytes"] for row in rows) == stats["host"]["written_sectors"] * 512
+    assert rows[1]["write_latency_us"] is None
+    assert rows[1]["read_latency_us"]["mean"] == rows[1]["read_latency_us"]["p99"] > 0
+    assert rows[1]["read_latency_us"]["mean"] == stats["latency_us"]["read"]["mean"]
+    assert stats["queues"]["others"] is stats["handles"] is None
+    assert record["queues"] == stats["queues"]
+    label = f'controller="{ids[1]}",queue="2"'
+    lines = metrics.splitlines()
+    assert f"nandlab_queue_requests_total{{{label}}} 4" in lines
+    assert f"nandlab_queue_written_bytes_total{{{label}}} 512" in lines
+    p99 = rows[2]["write_latency_us"]["p99"]
+    assert f'nandlab_queue_latency_us{{{label},op="write",of="p99"}} {p99:g}' in lines
+    assert [line.split()[:3] for line in text.splitlines() if line.split()[1:3] == ["2", "4"]] == [
+        [str(ids[1]), "2", "4"]
+    ]
 
 
 def test_a_drive_is_for_this_machine_alone(nandlab_command, image):

@@ -111,6 +111,17 @@ def test_statistics_and_handles_equal_the_disks(image, nandlab_command):
     assert [blocks for _, _, blocks in left] == [
         fdp["pages_left"][number >> 15][handle] * 8 for number, handle, _ in left
     ]
+    rows = {(row["group"], row["handle"]): row for row in stats["handles"]["rows"]}
+    # The unknown identifier went through handle 0 of group 0. Each update is a request.
+    assert {who: (row["requests"], row["writes"], row["written_bytes"]) for who, row in rows.items()} == {
+        (0, 0): (251, 251, 250 * 64 * 512 + PAGE),
+        (1, 2): (250, 250, 250 * 64 * 512),
+        (0, 1): (2, 1, PAGE),
+        (1, 0): (1, 0, 0),
+        (None, None): (2, 1, PAGE),
+    }
+    assert rows[1, 2]["write_latency_us"]["p99"] >= rows[1, 2]["write_latency_us"]["mean"] > 0
+    assert [row["requests"] for row in stats["queues"]["rows"]] == [stats["host"]["requests"]]
     assert fdp["invalid_identifiers"] == 1
     assert [one["unfilled_units"] for one in by_handle] == [1, 1, 0]
     assert struct.unpack_from("<Q", group, 64) == (1,), "less than a thousand million bytes"

@@ -18,8 +18,9 @@ pub struct LatencyMeter {
 /// Histograms by operation; `None` for operations without requests.
 type ByOp = [Option<OpMeter>; Op::KINDS];
 
+/// Latencies of one kind of requests.
 #[derive(Clone, Debug, Default)]
-struct OpMeter {
+pub(crate) struct OpMeter {
     /// By class of latencies that an [`Histogram`] holds to be equal; ends with the longest latency's class.
     counts: Vec<u64>,
     /// In nanoseconds.
@@ -57,7 +58,7 @@ const BUCKET_GROWTH: f64 = 1.189_207_115_002_721;
 impl OpMeter {
     /// Adds a latency; true if it is longer than all earlier ones.
     #[inline]
-    fn add(&mut self, ns: u64) -> bool {
+    pub(crate) fn add(&mut self, ns: u64) -> bool {
         self.sum += u128::from(ns);
         let class = class_of(ns);
         match self.counts.get_mut(class) {
@@ -77,7 +78,7 @@ impl OpMeter {
         self.counts[class] = 1;
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.sum += other.sum;
         self.max = self.max.max(other.max);
         if self.counts.len() < other.counts.len() {
@@ -113,6 +114,19 @@ impl OpMeter {
             max: us(self.max),
             count,
         }
+    }
+
+    /// Mean and 99th percentile, us, as in a summary but without a histogram; `None` without a latency.
+    pub(crate) fn mean_and_p99(&self) -> Option<(f64, f64)> {
+        let count = self.count();
+        let wanted = (0.99 * count as f64).ceil() as u64;
+        let mut seen = 0;
+        let class = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= wanted.max(1)
+        })?;
+        let p99 = (shortest_in(class + 1) - 1).min(self.max);
+        Some(((self.sum / u128::from(count)) as f64 / 1000.0, us(p99)))
     }
 
     fn buckets(&self) -> Vec<(f64, u64)> {

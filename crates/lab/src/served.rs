@@ -1,5 +1,6 @@
 //! A device in an image that programs use: made, opened, asked, measured, checked.
 
+mod askers;
 mod files;
 pub(crate) mod lifetime;
 mod live;
@@ -7,6 +8,7 @@ mod rescued;
 mod units;
 
 use crate::json;
+pub use askers::{AskedBy, AskedCounts, AskedMeter, AskedRecord, AskedRow, BriefLatency, HandleId, QueueId, MOST_ROWS};
 pub use files::Asked;
 use lifetime::Saved;
 pub use lifetime::{Lifetime, Unsaved, SAVE_EVERY_BYTES, SAVE_EVERY_S};
@@ -47,6 +49,7 @@ pub struct Served {
     image: ImageFile,
     control: Control,
     meter: Meter,
+    asked: AskedMeter,
     /// When the FTL was mounted.
     start: Mark,
     mount: MountRecord,
@@ -213,7 +216,9 @@ impl Served {
         let start = Mark::of(&mut *engine);
         // What the mount did is not counted as unsaved where this process is killed. A host disk without room stops no reader.
         let _ = keep(&image, &before, false);
-        Ok(Self { experiment, sizing, engine, image, control, meter, start, mount, before, notices })
+        let ids = units::of(&experiment, &sizing).map(|units| units.ids);
+        let asked = AskedMeter::new(ids, meter.latency.is_some());
+        Ok(Self { experiment, sizing, engine, image, control, meter, asked, start, mount, before, notices })
     }
 
     /// A number for this image and its copies. An image made by an older version has its description's checksum.
@@ -287,6 +292,19 @@ impl Served {
     /// # Errors
     /// [`Error`], as of any device.
     pub fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        self.submit_from(None, request, data)
+    }
+
+    /// The same, for an I/O queue.
+    ///
+    /// # Errors
+    /// As [`Self::submit`].
+    pub fn submit_from(
+        &mut self,
+        queue: Option<QueueId>,
+        request: &Request,
+        data: Payload<'_>,
+    ) -> Result<Completion, Error> {
         let since = self.start.time;
         let request = Request { time: request.time + since, ..*request };
         let submitted = self.engine.requests().submit_one(&request, data);
@@ -302,6 +320,7 @@ impl Served {
             Err(error) => return Err(error.clone()),
         };
         self.meter.add(&[request], &[completion], failed);
+        self.asked.add(queue, &request, &completion, submitted.as_ref().err());
         if self.meter.series.is_due(self.meter.host.requests) {
             crate::run::sample(&mut *self.engine, &mut self.meter, &self.start);
         }
@@ -313,6 +332,11 @@ impl Served {
         let mut run = Run::new(&self.experiment, &self.sizing, &self.control, &mut *self.engine);
         let record = run.record(self.meter.clone(), &self.start, (self.mount, None));
         Record { notices: [&self.experiment.notices[..], &self.notices].concat(), ..record }
+    }
+
+    /// Who asked for what since the opening.
+    pub fn asked(&self) -> AskedBy {
+        self.asked.told()
     }
 
     /// Everything since the image was made.

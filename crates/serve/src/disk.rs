@@ -7,6 +7,7 @@ mod units;
 mod whole;
 mod zones;
 
+use crate::asker;
 use crate::clock::Clock;
 use crate::record::Recorder;
 use crate::regions::Regions;
@@ -16,7 +17,7 @@ use followed::Followed;
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
 use nandlab_lab::json;
-use nandlab_lab::served::{Access, Asked, Checked, Lifetime, Live, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
+use nandlab_lab::served::{Access, Asked, Checked, Lifetime, Live, QueueId, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 use nandlab_lab::LabError;
 use nandlab_nand::backed::{BackedError, ImageFile};
 use nandlab_nand::{PlacementId, Time, SECTOR_BYTES};
@@ -90,6 +91,8 @@ struct Inner {
     is_zoned: bool,
     /// Where the present request asks its writes to go.
     placement: PlacementId,
+    /// The I/O queue that the present request came by.
+    queue: Option<QueueId>,
     /// When the counts were last kept in the image since the opening, and the sectors written until then.
     saved: Option<(Instant, u64)>,
     /// The broken invariant: nothing is carried out afterwards.
@@ -126,6 +129,7 @@ impl Disk {
                 is_zoned: served.zone_shape().is_some(),
                 served,
                 placement: PlacementId::NONE,
+                queue: None,
                 clock: Clock::new(options.pace),
                 regions: Regions::default(),
                 followed: None,
@@ -150,11 +154,14 @@ impl Disk {
         (inner.regions, inner.followed) = (regions, None);
     }
 
-    /// The counts since the opening, with a run record's names and units; `in_all` has the counts since the image was
-    /// made.
+    /// The counts since the opening, with a run record's names and units; `queues` and `handles` say who asked, and
+    /// `in_all` has the counts since the image was made.
     pub fn stats(&self) -> Value {
         let mut inner = self.lock();
         let mut record = json::value(&inner.served.record());
+        let asked = inner.served.asked();
+        record["queues"] = json::value(&asked.queues);
+        record["handles"] = json::value(&asked.handles);
         record["in_all"] = inner.served.lifetime().told();
         record["wall_s"] = self.started.elapsed().as_secs_f64().into();
         record
@@ -339,7 +346,7 @@ impl Disk {
         if self.image.is_behind() && asks == Asks::ToChange {
             self.image.write_gathered().map_err(|error| of_image(&error))?;
         }
-        inner.real = self.started.elapsed().as_nanos() as Time;
+        (inner.real, inner.queue) = (self.started.elapsed().as_nanos() as Time, asker::queue());
         let done = catch_unwind(AssertUnwindSafe(|| work(&mut inner))).map_err(|panic| {
             let text = format!("internal error, the disk was stopped: {}", said(&*panic));
             inner.broken = Some(text.clone());
@@ -429,7 +436,7 @@ impl Inner {
                 self.recorder = None;
             }
         }
-        let completion = self.served.submit(&request, data)?;
+        let completion = self.served.submit_from(self.queue, &request, data)?;
         self.clock.complete(completion.done);
         self.save_if_due();
         Ok(completion)

@@ -6,6 +6,7 @@
 //! until it is [`Due`]. [`Disk`] is a simulated device in an image as such a disk. [`directory`] serves the files in an
 //! image's file system.
 
+mod asker;
 mod clients;
 mod clock;
 pub mod control;

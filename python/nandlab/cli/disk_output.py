@@ -141,6 +141,8 @@ def print_stats(found: dict[str, Any]) -> None:
         ["real time", f"{found['wall_s']:,.3f} s"],
     ]
     print_table(rows)
+    _print_askers(found["queues"], ["controller", "queue"])
+    _print_askers(found["handles"], ["group", "handle"])
     busiest = sorted(found["matrix"], key=lambda row: -row["busy_us"])[:10]
     if busiest:
         titles = ["origin", "cause", "reads", "programs", "copies", "erases"]
@@ -148,3 +150,33 @@ def print_stats(found: dict[str, Any]) -> None:
         lines = [[row["origin"], row["cause"], *count] for row, count in zip(busiest, counts, strict=True)]
         click.echo()
         print_table(lines, titles, right=[2, 3, 4, 5])
+
+
+def _print_askers(told: dict[str, Any] | None, names: list[str]) -> None:
+    """Requests by I/O queue or by placement handle; nothing if none asked."""
+    from nandlab.writing import units
+
+    if told is None or not told["rows"]:
+        return
+    rows = [(["none" if row[name] is None else str(row[name]) for name in names], row) for row in told["rows"]]
+    if told["others"]:
+        rows.append((["others", ""], told["others"]))
+
+    def us(row: dict[str, Any], of: str) -> list[str]:
+        latency = row[f"{of}_latency_us"]
+        return ["-", "-"] if latency is None else [f"{latency['mean']:,.1f}", f"{latency['p99']:,.1f}"]
+
+    lines = [
+        [
+            *who,
+            f"{row['requests']:,}",
+            units.size(row["read_bytes"]),
+            units.size(row["written_bytes"]),
+            *us(row, "read"),
+            *us(row, "write"),
+        ]
+        for who, row in rows
+    ]
+    titles = [*names, "requests", "read", "written", "read us, mean", "p99", "write us, mean", "p99"]
+    click.echo()
+    print_table(lines, titles, right=[*range(2, 9)])

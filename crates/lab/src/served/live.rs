@@ -1,6 +1,6 @@
 //! What a page that shows a device at work needs, as small as it can be.
 
-use super::Served;
+use super::{AskedBy, Served};
 use crate::record::{us, waf, HostCounts, Latencies, MatrixRow};
 use crate::stack::BlockKind;
 use serde::Serialize;
@@ -59,6 +59,9 @@ pub struct Live {
     pub matrix: Vec<MatrixRow>,
     /// Latencies since the opening, us.
     pub latency_us: Option<Latencies>,
+    /// Who asked for what since the opening.
+    #[serde(flatten)]
+    pub asked: AskedBy,
     /// Pages of a block.
     pub pages_per_block: u32,
     /// Every block, in the order of addresses.
@@ -88,6 +91,7 @@ impl Served {
             free_blocks: blocks.iter().filter(|block| block.kind == LiveKind::Free).count() as u64,
             matrix: MatrixRow::all(&total, None, &self.experiment.device.profile),
             latency_us: self.meter.latency.as_ref().map(crate::latency::LatencyMeter::summary),
+            asked: self.asked(),
             pages_per_block: self.sizing.geometry.pages_per_block(),
             blocks,
         }

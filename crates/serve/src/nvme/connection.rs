@@ -11,10 +11,12 @@ use super::replies::{Completion, Replies, AT_ONCE};
 use super::subsystem::{Queue, Subsystem};
 use super::transfers::Transfers;
 use super::{admin, logs, opcodes, placement, zones};
+use crate::asker::Asker;
 use crate::flow::{Held, Incoming, Later, Out, Share, Watched};
 use crate::means::Means;
 use crate::sockets::Stream;
 use crate::Due;
+use nandlab_lab::served::QueueId;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -53,6 +55,7 @@ pub(super) fn serve(
         is_over: false,
         keep_alive: Duration::ZERO,
         queue: None,
+        asker: None,
         stream,
         subsystem,
         here,
@@ -88,6 +91,8 @@ struct Session<'a> {
     /// The longest silence on the admin queue; zero is no limit.
     keep_alive: Duration,
     queue: Option<Queue>,
+    /// Tells the drive that requests come by this queue.
+    asker: Option<Asker>,
     stream: &'a Arc<Stream>,
     subsystem: &'a Subsystem,
     here: SocketAddr,
@@ -312,9 +317,10 @@ impl Session<'_> {
             return match fabrics::connect(self.subsystem, self.stream, command, data) {
                 Ok((queue, keep_alive)) => {
                     self.keep_alive = keep_alive;
-                    let id = queue.controller.id;
+                    let id = QueueId { controller: queue.controller.id, queue: queue.id };
+                    self.asker = (id.queue > 0).then(|| Asker::begin(id));
                     self.queue = Some(queue);
-                    Answer::result(id.into())
+                    Answer::result(id.controller.into())
                 }
                 Err(refusal) => {
                     self.is_over = true;

@@ -19,7 +19,15 @@ impl Watched for Fake {
         let look = self.0.fetch_add(1, Ordering::SeqCst);
         let block = |kind, valid, pe_cycles| Block { kind, valid, pe_cycles };
         Snapshot {
-            figures: json!({ "host": { "requests": 7, "written_sectors": 16 }, "waf": 1.5, "waf_in_all": null, "erases": 3 }),
+            figures: json!({
+                "host": { "requests": 7, "written_sectors": 16 }, "waf": 1.5, "waf_in_all": null, "erases": 3,
+                "queues": {
+                    "rows": [{ "controller": 2, "queue": 1, "requests": 5, "read_bytes": 0, "written_bytes": 8192,
+                        "read_latency_us": null, "write_latency_us": { "mean": 200.5, "p99": 210.0 } }],
+                    "others": { "requests": 2, "read_bytes": 512, "written_bytes": 0 },
+                },
+                "handles": { "rows": [{ "group": null, "handle": null, "requests": 7 }], "others": null },
+            }),
             pages_per_block: 8,
             blocks: vec![
                 block(Kind::Free, 0, 2),
@@ -92,10 +100,18 @@ fn the_page_the_record_and_the_metrics_are_answered() {
         "nandlab_pe_cycles{of=\"min\"} 2",
         "nandlab_pe_cycles{of=\"mean\"} 3",
         "nandlab_pe_cycles{of=\"max\"} 4",
+        "# TYPE nandlab_queue_requests_total counter",
+        "nandlab_queue_requests_total{controller=\"2\",queue=\"1\"} 5",
+        "nandlab_queue_written_bytes_total{controller=\"2\",queue=\"1\"} 8192",
+        "nandlab_queue_read_bytes_total{controller=\"others\",queue=\"others\"} 512",
+        "nandlab_queue_latency_us{controller=\"2\",queue=\"1\",op=\"write\",of=\"p99\"} 210",
+        "nandlab_handle_requests_total{group=\"none\",handle=\"none\"} 7",
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line} is not in {metrics}");
     }
-    assert!(!metrics.contains("waf_in_all"), "what is not known has no line");
+    for unknown in ["waf_in_all", "op=\"read\"", "handle_latency"] {
+        assert!(!metrics.contains(unknown), "what is not known has no line");
+    }
     assert!(ask(&page, "/other").0.contains("404"));
 }
 

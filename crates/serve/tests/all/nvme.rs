@@ -3,6 +3,7 @@
 mod host;
 
 use crate::support::means;
+use crate::support::{create, open};
 use host::*;
 use nandlab_nand::random::Random;
 use nandlab_serve::nvme::{Server, ServerError, Settings};
@@ -276,6 +277,49 @@ fn answers_of_a_paced_disk_come_when_they_are_due() {
     }
     let took = begun.elapsed();
     assert!(took >= Duration::from_millis(50) && took < Duration::from_millis(500), "{took:?}: side by side");
+}
+
+/// Two controllers with a queue each, which write and read side by side: the disk tells them apart.
+#[test]
+fn a_disk_tells_each_queue_what_it_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("queues.img");
+    create(&path, "page", &[]);
+    let disk = std::sync::Arc::new(open(&path));
+    let server = server(std::sync::Arc::clone(&disk) as _, Settings::default());
+    let (_first_admin, mut writes) = Host::pair(&server);
+    let (_second_admin, mut reads) = Host::pair(&server);
+    for id in 0..6 {
+        writes.send(&capsule(&transfer(1, id, IN_CAPSULE, u64::from(id) * 8, 8), &[7; 4096]));
+        assert_eq!(writes.status(), (id, 0));
+        reads.send(&capsule(&transfer(2, id, BY_TRANSPORT, 0, 4), &[]));
+        assert_eq!(reads.pdu().unwrap().data.len(), 2048);
+        assert_eq!(reads.status(), (id, 0));
+    }
+    // Another door has no queue.
+    nandlab_serve::Export::read(&*disk, 0, &mut [0; 512]).unwrap();
+    let stats = disk.stats();
+    let rows = stats["queues"]["rows"].as_array().unwrap();
+    let found: Vec<[u64; 6]> = rows
+        .iter()
+        .map(|row| {
+            ["controller", "queue", "requests", "reads", "read_bytes", "written_bytes"]
+                .map(|name| row[name].as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(found, [[1, 1, 6, 0, 0, 6 * 4096], [2, 1, 6, 6, 6 * 2048, 0]]);
+    for (row, op) in rows.iter().zip(["write", "read"]) {
+        let of_all = &stats["latency_us"][op];
+        let told = &row[format!("{op}_latency_us")];
+        assert!(told["mean"].as_f64().unwrap() > 0.0);
+        assert!(told["p99"].as_f64() <= of_all["max"].as_f64());
+    }
+    assert_eq!(rows[0]["write_latency_us"]["p99"], stats["latency_us"]["write"]["p99"], "only this queue wrote");
+    assert_eq!((&stats["host"]["requests"], &stats["handles"]), (&13.into(), &serde_json::Value::Null));
+    assert_eq!(
+        serde_json::to_value(nandlab_serve::http::Watched::snapshot(&*disk).figures).unwrap()["queues"],
+        stats["queues"]
+    );
 }
 
 /// A disk that refuses to hand changes over.

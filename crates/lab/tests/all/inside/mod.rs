@@ -2,6 +2,7 @@
 //! `src` they would make cargo compile the crate a second time.
 
 mod advice;
+mod askers;
 mod bench;
 mod blocks;
 mod buffer;
