@@ -4,7 +4,7 @@ use crate::lab::{cost, device, flash, mount, mount_again, mounted, restored, sub
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_ftl::page::{Config, FdpOptions, Handles, Placement};
 use nandlab_ftl::parts::victim::Victim;
-use nandlab_ftl::{Ftl, PlacementUse};
+use nandlab_ftl::{Ftl, PlacementEvent, PlacementUse};
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
 use nandlab_nand::{BlockId, Geometry, Kind, PageBuf, PlacementId, Rules, Shape};
@@ -94,6 +94,49 @@ fn a_unit_that_is_filled_exactly_logs_no_event_and_the_next_page_begins_another(
     // An empty unit has room, too, so the event is logged; the unit stays.
     let handle = used(&lab).handles[1];
     assert_eq!((handle.unfilled_units, handle.units, used(&lab).pages_left), (2, 2, vec![vec![16, 16]]));
+}
+
+/// Every change of a unit and every moved page is told once: the events of each handle add up to its counters.
+#[test]
+fn events_add_up_to_the_counters_of_each_handle() {
+    let geometry = geometry(2, 24);
+    let config = config(FdpOptions { groups: 2, ..options(2, Handles::NONE) });
+    let pages = u64::from(most(&geometry, &config)) * 9 / 10;
+    let mut lab = mount(flash(geometry, Rules::default()), pages as u32, &config);
+    let (mut draw, mut heard) = (Random::new(30), 0);
+    let (mut sums, mut updates) = ([[0; 3]; 2], [0; 2]);
+    for step in 0..4000 {
+        let (page, group) = (draw.below(pages), draw.below(2) as u8);
+        let placement = PlacementId { group, handle: (page % 2) as u8 };
+        match step % 50 {
+            49 => {
+                updates[usize::from(placement.handle)] += 1;
+                send(&mut lab, Op::UnitUpdate, (0, 0), placement);
+            }
+            _ => send(&mut lab, Op::Write, (page, 1), placement),
+        }
+        let events = used(&lab).events;
+        for (id, event) in events.since(heard) {
+            let [ended, unfilled, moved] = &mut sums[usize::from(id.handle)];
+            match event {
+                PlacementEvent::Ended => *ended += 1,
+                PlacementEvent::Unfilled => *unfilled += 1,
+                PlacementEvent::Moved(pages) => *moved += u64::from(pages),
+            }
+        }
+        heard = events.count;
+    }
+    let used = used(&lab);
+    // A block that is still being emptied has told nothing yet.
+    let under_way = u64::from(2 * PAGES);
+    for ((handle, [ended, unfilled, moved]), updates) in used.handles.iter().zip(sums).zip(updates) {
+        assert_eq!(unfilled, handle.unfilled_units);
+        let told = moved..moved + under_way;
+        assert!(moved > 500 && told.contains(&handle.moved_pages), "{moved} {handle:?}");
+        // The host's updates began units, too, and a handle's first unit in each group replaces none.
+        let begun = handle.units - 2;
+        assert!(ended > 50 && (begun - updates..begun).contains(&ended), "{ended}, {updates} updates, {handle:?}");
+    }
 }
 
 /// Groups of one die, and a command of 16 pages with an identifier of neither group.

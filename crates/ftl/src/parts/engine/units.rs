@@ -158,7 +158,7 @@ impl Pages {
         }
         let handle = usize::from(placement.handle);
         let row = fdp.row(placement.group.into(), handle);
-        let Some(left) = fdp.units.blocks_left(row, handle) else { return fdp.updated_empty(handle) };
+        let Some(left) = fdp.units.blocks_left(row, handle) else { return fdp.updated_empty(placement) };
         let mut is_unfilled = left > 0;
         for die in fdp.units.layout.dies_of_row(row) {
             let frontier = &self.dies[die as usize].frontiers[handle];
@@ -167,7 +167,7 @@ impl Pages {
         }
         let programs = self.keeper.seq();
         if let Some(fdp) = self.placing.fdp_mut() {
-            fdp.retire(row, handle, (is_unfilled, programs));
+            fdp.retire(row, placement, (is_unfilled, programs));
         }
     }
 

@@ -31,10 +31,13 @@
 //! NVM Express: TP4146, Flexible Data Placement, 2022. M. Allison et al.: Towards Efficient Flash Caches with Emerging NVMe
 //! Flexible Data Placement SSDs. EuroSys 2025.
 
+mod events;
 mod options;
 mod units;
 
 use super::{Moved, PlacementPolicy, Written};
+use events::Listener;
+pub use events::{PlacementEvent, PlacementEvents};
 use nandlab_nand::{BlockId, Geometry, Lpn, Origin, PlacementId};
 pub(crate) use options::Layout;
 use options::{as_blocks, Destinations};
@@ -69,6 +72,8 @@ pub struct PlacementUse {
     pub implicit_changes: u64,
     /// By group and handle: pages that can still be written to its unit.
     pub pages_left: Vec<Vec<u32>>,
+    /// What happened to handles and units.
+    pub events: PlacementEvents,
 }
 
 /// Where a handle's next page goes.
@@ -95,6 +100,7 @@ pub struct Fdp {
     origins: [u8; Origin::COUNT],
     given: u32,
     used: PlacementUse,
+    listener: Listener,
 }
 
 const UNKNOWN: u8 = u8::MAX;
@@ -116,6 +122,7 @@ impl Fdp {
             },
             given: 0,
             used: PlacementUse { handles: vec![HandleUse::default(); options.handles as usize], ..Default::default() },
+            listener: Listener::default(),
             options,
         }
     }
@@ -209,13 +216,22 @@ impl Fdp {
     }
 
     /// Counts an update of a handle whose unit has no page.
-    pub(crate) fn updated_empty(&mut self, handle: usize) {
-        self.used.handles[handle].unfilled_units += 1;
+    pub(crate) fn updated_empty(&mut self, placement: PlacementId) {
+        self.used.handles[usize::from(placement.handle)].unfilled_units += 1;
+        self.listener.updated(placement, true);
+    }
+
+    /// A handle in the group of a block.
+    fn in_group_of(&self, block: BlockId, handle: u8) -> PlacementId {
+        let group = self.units.die_of(block) / self.units.layout.dies;
+        PlacementId { group: group as u8, handle }
     }
 
     /// Ends the unit of a handle in a row; `unfilled` if it has room for more pages.
-    pub(crate) fn retire(&mut self, row: u32, handle: usize, (unfilled, programs): (bool, u64)) {
+    pub(crate) fn retire(&mut self, row: u32, placement: PlacementId, (unfilled, programs): (bool, u64)) {
+        let handle = usize::from(placement.handle);
         self.used.handles[handle].unfilled_units += u64::from(unfilled);
+        self.listener.updated(placement, unfilled);
         self.units.retire(row, handle, programs);
     }
 
@@ -255,7 +271,7 @@ impl Fdp {
 
     /// The use of handles and units since the mount.
     pub(crate) fn used(&self) -> PlacementUse {
-        PlacementUse { erased_units: self.units.erased, ..self.used.clone() }
+        PlacementUse { erased_units: self.units.erased, events: self.listener.events.clone(), ..self.used.clone() }
     }
 }
 
@@ -275,16 +291,22 @@ impl PlacementPolicy for Fdp {
         }
     }
 
-    fn copied(&mut self, Moved { at, .. }: Moved) {
+    fn copied(&mut self, Moved { at, from }: Moved) {
         if let Some(&handle) = self.handle_of.get(at.index()) {
             self.used.handles[usize::from(handle)].moved_pages += 1;
+            let id = self.in_group_of(from, handle);
+            self.listener.left(from, id);
         }
     }
 
     fn opened(&mut self, block: BlockId, frontier: usize) {
         if self.units.open(block, frontier) {
             match self.used.handles.get_mut(frontier) {
-                Some(handle) => handle.units += 1,
+                Some(handle) => {
+                    handle.units += 1;
+                    let id = self.in_group_of(block, frontier as u8);
+                    self.listener.began(id);
+                }
                 None => self.used.units_for_moved += 1,
             }
         }
@@ -295,6 +317,7 @@ impl PlacementPolicy for Fdp {
     }
 
     fn emptied(&mut self, block: BlockId) {
+        self.listener.emptied(block);
         self.units.give_up(block);
     }
 

@@ -93,6 +93,11 @@ impl Units {
         }
     }
 
+    /// The die of a block.
+    pub(super) fn die_of(&self, block: BlockId) -> u32 {
+        self.geometry.die_of(block)
+    }
+
     /// The place of a frontier's filling unit in a row.
     fn place(&self, row: u32, frontier: usize) -> usize {
         row as usize * self.frontiers + frontier
