@@ -315,6 +315,27 @@ class Controller(Connection):
         fields = [(40, "I", page | (count // 4 - 1) << 16), (44, "I", group << 16), (48, "Q", offset)]
         return self.ask(self.entry(2, fields, namespace=0xFFFFFFFF), length=count)[1]
 
+    def placement_events(self, of_host, room=4096):
+        """Log 23h: (kind, flags, identifier, ms, namespace, blocks, group, handle) of each event."""
+        fields = [(40, "I", 0x23 | of_host << 8 | (room // 4 - 1) << 16), (44, "I", 1 << 16)]
+        found = self.ask(self.entry(2, fields, namespace=0xFFFFFFFF), length=room)[1]
+        (count,) = struct.unpack_from("<I", found)
+        return [
+            struct.unpack_from("<BBHQI2xH12xHB", found, at)
+            for at in range(64, min(64 + 64 * count, room - 63), 64)
+        ]
+
+    def wanted_events(self, handle, room=255, namespace=1):
+        """Get Features 1Eh: every kind of event, and whether it is logged for a handle."""
+        fields = [(40, "I", 0x1E), (44, "I", handle | room << 16)]
+        count, data = self.ask(self.entry(0x0A, fields, namespace=namespace), length=2 * room)
+        return {data[2 * at]: data[2 * at + 1] for at in range(count & 0xFF)}
+
+    def want_events(self, handle, kinds, on=True, room=0, namespace=1):
+        """Set Features 1Eh, with `room` bytes or as many as there are kinds."""
+        fields = [(40, "I", 0x1E), (44, "I", handle | len(kinds) << 16), (48, "I", int(on))]
+        self.ask(self.entry(9, fields, namespace=namespace), bytes(kinds).ljust(room, b"\xff"))
+
     def feature(self, number, value=None):
         """Gets a feature, or sets it."""
         fields = [(40, "I", number), (44, "I", value or 0)]

@@ -74,7 +74,7 @@ def test_the_drive_says_how_it_places(image):
         assert len(queue.handles(room=16 + 32)) == 1
         effects = controller.log(5, 4096)
         assert [effects[1024 + opcode * 4] for opcode in (0x12, 0x1D)] == [1, 1]
-        for log in (9, 0x20, 0x21, 0x22):
+        for log in (9, 0x20, 0x21, 0x22, 0x23):
             assert controller.log(0, 1024)[log * 4] == 1
 
 
@@ -162,6 +162,83 @@ def test_zeros_and_updates_have_their_handle(image, nandlab_command):
     assert [(one["host_pages"], one["unfilled_units"]) for one in handles] == [(0, 0), (4, 1), (0, 0)]
 
 
+UNFILLED, INVALID_IDENTIFIER, MOVED, ENDED = 0x00, 0x03, 0x80, 0x81
+KINDS = [UNFILLED, INVALID_IDENTIFIER, MOVED, ENDED]
+WITHOUT_LOCATION, WHOLE = 3, 7
+"""An event's flags: identifier and namespace are valid, and the location."""
+
+
+def test_events_are_logged_if_they_are_wanted_for_the_handle(image):
+    with served(image) as (_, address, nqn):
+        controller, queue = opened(address, nqn)
+        assert controller.wanted_events(2) == dict.fromkeys(KINDS, 0), "none is wanted at first"
+        queue.place(0, bytes(PAGE), 1)
+        queue.update([1])
+        controller.want_events(1, [UNFILLED, ENDED], room=255)
+        controller.want_events(0, [INVALID_IDENTIFIER])
+        assert controller.wanted_events(1) == {UNFILLED: 1, INVALID_IDENTIFIER: 0, MOVED: 0, ENDED: 1}
+        assert controller.wanted_events(1, room=1) == {UNFILLED: 1}
+        assert controller.placement_events(of_host=True) == [], "what came before it was wanted is not told"
+        queue.place(0, bytes(PAGE), 1)
+        queue.update([1, OTHER_GROUP | 1])
+        queue.place(0, bytes(PAGE), 2)
+        queue.update([2])
+        queue.place(0, bytes(PAGE), 77)
+        queue.place(0, bytes(PAGE), OTHER_GROUP | 3)
+        told = controller.placement_events(of_host=True)
+        assert [(*event[:3], *event[4:]) for event in told] == [
+            (UNFILLED, WHOLE, 1, 1, 0, 0, 1),
+            (UNFILLED, WHOLE, OTHER_GROUP | 1, 1, 0, 1, 1),
+            (INVALID_IDENTIFIER, WITHOUT_LOCATION, 77, 1, 0, 0, 0),
+            (INVALID_IDENTIFIER, WITHOUT_LOCATION, OTHER_GROUP | 3, 1, 0, 0, 0),
+        ]
+        times = [event[3] for event in told]
+        assert times == sorted(times)
+        assert times[-1] < 60_000, "milliseconds since the opening"
+        assert controller.placement_events(of_host=False) == []
+        # A unit of the handle is full, and its next page begins another one.
+        for page in range(2 * UNIT_PAGES + 1):
+            queue.place(page * 8, bytes(PAGE), 1)
+        assert [(*event[:3], *event[4:]) for event in controller.placement_events(of_host=False)] == [
+            (ENDED, WHOLE, 1, 1, 0, 0, 1)
+        ] * 2
+        controller.want_events(1, [UNFILLED, ENDED], on=False)
+        queue.update([1])
+        assert controller.placement_events(of_host=True) == told, "it is kept, and grows no more"
+        # Another controller reads the same log.
+        assert Controller(address, nqn).placement_events(of_host=True) == told
+
+
+def test_moved_pages_are_told_and_the_log_keeps_the_newest_events(image, nandlab_command):
+    draw, heard, seen = random.Random(23), [], []
+    with served(image) as (_, address, nqn):
+        controller, queue = opened(address, nqn)
+        for handle in (0, 2):
+            controller.want_events(handle, [MOVED, ENDED])
+        for number in range(900):
+            half = number % 2
+            block = half * BLOCKS // 2 + draw.randrange(BLOCKS // 2 // 64) * 64
+            queue.place(block, bytes(64 * 512), [FIRST, OTHER_GROUP | 2][half])
+            now = controller.placement_events(of_host=False)
+            # The log moves on: what it shares with the log before is at its beginning.
+            kept = next(
+                count for count in range(len(now), -1, -1) if now[:count] == seen[len(seen) - count :]
+            )
+            new = len(now) - kept
+            heard += now[len(now) - new :]
+            seen = now
+        assert len(now) == 63 < len(heard)
+        fdp = nandlab_command("disk", "stats", image, "--json").document["fdp"]
+    for handle, identifier, group in [(0, FIRST, 0), (2, OTHER_GROUP | 2, 1)]:
+        mine = [event for event in heard if event[7] == handle]
+        assert {(event[2], event[6]) for event in mine} == {(identifier, group)}
+        counts = fdp["handles"][handle]
+        moved = sum(event[5] for event in mine if event[0] == MOVED)
+        # A block that is being emptied on each of two dies has told nothing yet.
+        assert 0 < moved <= counts["moved_pages"] * 8 < moved + 2 * 16 * 8
+        assert sum(event[0] == ENDED for event in mine) == counts["units"] - 1
+
+
 REFUSED = [
     ("another directive", lambda controller, queue: queue.place(0, bytes(512), 0, kind=1), 0x002),
     ("a directive without meaning", lambda controller, queue: queue.place(0, bytes(512), 0, kind=3), 0x002),
@@ -176,6 +253,14 @@ REFUSED = [
     ("another group's log", lambda controller, queue: controller.log(0x22, 64, group=2), 0x002),
     ("no group's log", lambda controller, queue: controller.log(0x20, 64), 0x002),
     ("to turn it off", lambda controller, queue: controller.feature(0x1D, 1), 0x00C),
+    ("events of an unknown handle", lambda controller, queue: controller.want_events(3, [MOVED]), 0x002),
+    ("its kinds", lambda controller, queue: controller.wanted_events(3), 0x002),
+    ("an unknown kind", lambda controller, queue: controller.want_events(0, [MOVED, 0x01]), 0x002),
+    (
+        "no namespace",
+        lambda controller, queue: controller.want_events(0, [MOVED], namespace=2**32 - 1),
+        0x00B,
+    ),
     ("another group's feature", lambda controller, queue: controller.feature(0x1D, 2), 0x002),
 ]
 
@@ -186,6 +271,7 @@ def test_refusals_change_nothing(image, nandlab_command):
         for what, work, wanted in REFUSED:
             assert status(work, controller, queue) == wanted, what
         assert {left for _, _, left in queue.handles()} == {UNIT_PAGES * 8}
+        assert set(controller.wanted_events(0).values()) == {0}
         fdp = nandlab_command("disk", "stats", image, "--json").document["fdp"]
     assert fdp["invalid_identifiers"] == 0
     assert [one["unfilled_units"] for one in fdp["handles"]] == [0, 0, 0]
@@ -197,7 +283,8 @@ def test_a_drive_without_placement_refuses_all_of_it(nandlab_command, tmp_path):
         assert struct.unpack_from("<I", controller.identify(1), 96) == (0,)
         assert struct.unpack_from("<H", controller.identify(0, 1), 102) == (0,)
         assert status(controller.identify, 0x19) == 0x002
-        for log in (9, 0x20, 0x21, 0x22):
+        assert status(controller.wanted_events, 0) == status(controller.want_events, 0, [0]) == 0x002
+        for log in (9, 0x20, 0x21, 0x22, 0x23):
             assert status(controller.log, log, 64, group=1) == 0x109
         assert status(controller.feature, 0x1D) == status(controller.feature, 0x1D, 1) == 0x002
         assert status(queue.place, 0, bytes(512), 0) == 0x002

@@ -9,7 +9,7 @@
 //! `pdu` is the wire, `connection` a queue's stream, `transfers` the writes whose data is under way. `subsystem` knows the
 //! controllers and their queues. `fabrics`, `admin`, `io`, `zones` and `placement` carry out the command sets; `identify`, `logs`,
 //! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share. `outcome` is shared by the I/O
-//! command sets, `events` are what the controller tells unasked.
+//! command sets, `placement_events` is a log of what happened to reclaim units, `events` are what the controller tells unasked.
 //!
 //! ## References
 //! NVM Express base specification 2.0; NVMe over TCP transport specification 1.0; NVM command set specification 1.0; Zoned
@@ -32,6 +32,7 @@ mod outcome;
 mod page;
 mod pdu;
 mod placement;
+mod placement_events;
 mod replies;
 mod server;
 mod subsystem;

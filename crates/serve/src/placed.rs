@@ -1,6 +1,7 @@
 //! The seam for protocols whose hosts say which data belongs together.
 
 use crate::Due;
+use nandlab_lab::served::PlacementEvents;
 use nandlab_nand::{PlacementId, PlacementIds};
 use std::io::Result;
 
@@ -17,6 +18,9 @@ pub trait Placed: Send + Sync {
 
     /// By group and handle: bytes that can still be written to the handle's reclaim unit, all from one moment.
     fn bytes_left(&self) -> Vec<Vec<u64>>;
+
+    /// What happened to reclaim units, and the simulated time in ms.
+    fn events(&self) -> (PlacementEvents, u64);
 
     /// What host and flash did since the disk was made.
     fn media_use(&self) -> MediaUse;

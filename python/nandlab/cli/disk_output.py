@@ -158,7 +158,9 @@ def _print_askers(told: dict[str, Any] | None, names: list[str]) -> None:
 
     if told is None or not told["rows"]:
         return
-    rows = [(["none" if row[name] is None else str(row[name]) for name in names], row) for row in told["rows"]]
+    rows = [
+        (["none" if row[name] is None else str(row[name]) for name in names], row) for row in told["rows"]
+    ]
     if told["others"]:
         rows.append((["others", ""], told["others"]))
 

@@ -3,7 +3,7 @@
 use super::{Disk, Inner};
 use crate::{check_range, Due, MediaUse, Placed, Placing};
 use nandlab_block::{Error, Op, Payload};
-use nandlab_lab::served::Served;
+use nandlab_lab::served::{PlacementEvents, Served};
 use nandlab_nand::{PlacementId, Time};
 use std::io;
 
@@ -61,6 +61,12 @@ impl Placed for Disk {
         let used = self.lock().served.use_of_units().unwrap_or_default();
         let bytes = |&pages: &u32| u64::from(pages) * u64::from(self.page_bytes);
         used.pages_left.iter().map(|group| group.iter().map(bytes).collect()).collect()
+    }
+
+    fn events(&self) -> (PlacementEvents, u64) {
+        let mut inner = self.lock();
+        let events = inner.served.use_of_units().map(|used| used.events).unwrap_or_default();
+        (events, inner.served.now() / 1_000_000)
     }
 
     fn media_use(&self) -> MediaUse {

@@ -8,7 +8,13 @@ use super::{features, logs};
 use std::net::SocketAddr;
 
 /// Carries out a command that is answered at once: all but event requests and aborts.
-pub(super) fn carry_out(subsystem: &Subsystem, controller: &Controller, here: SocketAddr, command: &Command) -> Answer {
+pub(super) fn carry_out(
+    subsystem: &Subsystem,
+    controller: &Controller,
+    here: SocketAddr,
+    command: &Command,
+    data: &[u8],
+) -> Answer {
     let is_ready = controller.state().is_ready();
     match command.opcode() {
         opcode::KEEP_ALIVE => Answer::result(0),
@@ -17,7 +23,7 @@ pub(super) fn carry_out(subsystem: &Subsystem, controller: &Controller, here: So
         opcode::IDENTIFY => identify(subsystem, controller, command),
         opcode::GET_LOG => logs::get(subsystem, controller, here, command),
         opcode::GET_FEATURES => features::get(subsystem, controller, command),
-        opcode::SET_FEATURES => features::set(subsystem, controller, command),
+        opcode::SET_FEATURES => features::set(subsystem, controller, command, data),
         _ => Status::INVALID_OPCODE.into(),
     }
 }

@@ -10,7 +10,7 @@ use super::pdu::{agreed, init_answer, kind, termination, Fatal, Format, Head, Pd
 use super::replies::{Completion, Replies, AT_ONCE};
 use super::subsystem::{Queue, Subsystem};
 use super::transfers::Transfers;
-use super::{admin, logs, opcodes, placement, zones};
+use super::{admin, features, logs, opcodes, placement, placement_events, zones};
 use crate::asker::Asker;
 use crate::flow::{Held, Incoming, Later, Out, Share, Watched};
 use crate::means::Means;
@@ -239,6 +239,10 @@ impl Session<'_> {
             Some(_) if is_fabrics => Ok(Data::None),
             Some(queue) if queue.id > 0 => nvm::data(self.subsystem, command),
             Some(_) => Ok(match command.opcode() {
+                opcodes::admin::GET_FEATURES if features::has_events(self.subsystem, command) => Data::ToHost(0),
+                opcodes::admin::SET_FEATURES if features::has_events(self.subsystem, command) => {
+                    placement_events::list(command)
+                }
                 opcodes::admin::IDENTIFY | opcodes::admin::GET_LOG => Data::ToHost(0),
                 _ => Data::None,
             }),
@@ -307,7 +311,7 @@ impl Session<'_> {
                 let done = nvm::carry_out(self.subsystem, is_write_through, command, data);
                 self.finish(command, done, 0)
             }
-            Some(_) => self.administer(command),
+            Some(_) => self.administer(command, data),
             None => self.answer(command, &Status::SEQUENCE_ERROR.into()),
         }
     }
@@ -341,7 +345,7 @@ impl Session<'_> {
         }
     }
 
-    fn administer(&mut self, command: &Command) -> io::Result<()> {
+    fn administer(&mut self, command: &Command, data: &[u8]) -> io::Result<()> {
         match command.opcode() {
             opcodes::admin::EVENT_REQUEST if self.events.count() >= EVENT_REQUESTS => {
                 self.answer(command, &Status::TOO_MANY_EVENT_REQUESTS.into())
@@ -354,7 +358,7 @@ impl Session<'_> {
             opcodes::admin::ABORT => self.abort(command),
             _ => {
                 let Some(queue) = &self.queue else { return Ok(()) };
-                let answer = admin::carry_out(self.subsystem, &queue.controller, self.here, command);
+                let answer = admin::carry_out(self.subsystem, &queue.controller, self.here, command, data);
                 self.keep_alive = queue.controller.state().features.keep_alive();
                 if command.opcode() == opcodes::admin::GET_LOG && logs::clears_events(command) {
                     self.events.unmask();

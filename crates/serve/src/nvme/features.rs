@@ -18,6 +18,7 @@ mod feature {
     pub const KEEP_ALIVE: u8 = 0x0F;
     pub const COMMAND_SETS: u8 = 0x19;
     pub const PLACEMENT: u8 = 0x1D;
+    pub const PLACEMENT_EVENTS: u8 = 0x1E;
 }
 
 /// Whether a discovery controller has the feature.
@@ -29,6 +30,9 @@ pub(super) fn get(subsystem: &Subsystem, controller: &Controller, command: &Comm
     let (id, select) = (command.dword(10) as u8, command.dword(10) >> 8 & 7);
     if select != 0 || (controller.is_discovery && !is_for_discovery(id)) {
         return Status::INVALID_FIELD.into();
+    }
+    if let (feature::PLACEMENT_EVENTS, Some(log)) = (id, &subsystem.placement_log) {
+        return log.get(command).unwrap_or_else(Answer::from);
     }
     let (state, has_cache) = (controller.state(), subsystem.description.has_volatile_cache);
     Answer::result(match id {
@@ -57,13 +61,23 @@ fn queues(count: u16) -> u32 {
     most | most << 16
 }
 
-pub(super) fn set(subsystem: &Subsystem, controller: &Controller, command: &Command) -> Answer {
+/// Whether the data of a Get or Set Features is a list of placement events.
+pub(super) fn has_events(subsystem: &Subsystem, command: &Command) -> bool {
+    subsystem.placing.is_some() && command.dword(10) as u8 == feature::PLACEMENT_EVENTS
+}
+
+pub(super) fn set(subsystem: &Subsystem, controller: &Controller, command: &Command, data: &[u8]) -> Answer {
     let (id, value) = (command.dword(10) as u8, command.dword(11));
     if command.dword(10) >> 31 != 0 {
         return Status::NOT_SAVEABLE.into();
     }
     if controller.is_discovery && !is_for_discovery(id) {
         return Status::INVALID_FIELD.into();
+    }
+    if let (feature::PLACEMENT_EVENTS, Some(log)) = (id, &subsystem.placement_log) {
+        let drive = subsystem.placing.as_ref().zip(subsystem.placed());
+        let set = drive.ok_or(Status::INVALID_FIELD).and_then(|drive| log.set(drive, command, data));
+        return set.unwrap_or_else(Answer::from);
     }
     let (mut state, has_cache) = (controller.state(), subsystem.description.has_volatile_cache);
     match id {

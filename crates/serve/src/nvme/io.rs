@@ -102,7 +102,9 @@ pub(super) fn carry_out(
         return zones::carry_out(subsystem, zones, is_write_through, command, data);
     }
     if let Some((placing, placed)) = subsystem.placing.as_ref().zip(subsystem.placed()) {
-        if let Some(done) = through_handle(subsystem, (placing, placed), fua, command, data)? {
+        let done = through_handle(subsystem, (placing, placed), fua, command, data);
+        subsystem.hear_events();
+        if let Some(done) = done? {
             return Ok(done);
         }
     }
@@ -146,6 +148,9 @@ fn through_handle(
         _ => placed.write_zeroes((offset, length), command.dword(12) & DEALLOCATE != 0, fua, handle),
     };
     let due = due.map_err(|error| write_status(&error))?;
+    if let Some(log) = subsystem.placement_log.as_ref().filter(|_| handle == placement::UNKNOWN) {
+        log.hear_invalid(placed, placement::named(command));
+    }
     Ok(Some(Done { is_change: true, due, result: 0 }))
 }
 

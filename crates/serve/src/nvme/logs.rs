@@ -24,8 +24,14 @@ mod log {
     pub const CONFIGURATIONS: u8 = 0x20;
     pub const USAGE: u8 = 0x21;
     pub const STATISTICS: u8 = 0x22;
+    pub const PLACEMENT_EVENTS: u8 = 0x23;
     pub const DISCOVERY: u8 = 0x70;
 }
+
+/// The logs of an endurance group.
+const OF_GROUP: [u8; 5] = [log::ENDURANCE, log::CONFIGURATIONS, log::USAGE, log::STATISTICS, log::PLACEMENT_EVENTS];
+/// Dword 10: events of the host, not of the controller.
+const OF_HOST: u32 = 1 << 8;
 
 /// Below this spare, in percent, the health log warns.
 const SPARE_THRESHOLD: u8 = 10;
@@ -61,12 +67,10 @@ pub(super) fn get(subsystem: &Subsystem, controller: &Controller, here: SocketAd
             (ZONED_SET, Some(_)) => effects(Kind::Zoned),
             _ => return Status::INVALID_FIELD.into(),
         },
-        (log::ENDURANCE | log::CONFIGURATIONS | log::USAGE | log::STATISTICS, false) => {
-            match endurance_group(subsystem, command) {
-                Ok(page) => page,
-                Err(status) => return status.into(),
-            }
-        }
+        (id, false) if OF_GROUP.contains(&id) => match endurance_group(subsystem, command) {
+            Ok(page) => page,
+            Err(status) => return status.into(),
+        },
         _ => return Status::INVALID_LOG_PAGE.into(),
     };
     if offset > page.len() as u64 {
@@ -83,7 +87,7 @@ fn supported(is_discovery: bool, is_placed: bool) -> Vec<u8> {
         false => &[log::SUPPORTED, log::ERRORS, log::HEALTH, log::FIRMWARE, log::EFFECTS],
     };
     let of_group: &[u8] = match is_placed && !is_discovery {
-        true => &[log::ENDURANCE, log::CONFIGURATIONS, log::USAGE, log::STATISTICS],
+        true => &OF_GROUP,
         false => &[],
     };
     let mut page = Page::new(1024);
@@ -95,7 +99,9 @@ fn supported(is_discovery: bool, is_placed: bool) -> Vec<u8> {
 
 /// A log of the endurance group that dword 11 names.
 fn endurance_group(subsystem: &Subsystem, command: &Command) -> Result<Vec<u8>, Status> {
-    let (Some(placing), Some(placed)) = (&subsystem.placing, subsystem.placed()) else {
+    let (Some(placing), Some(placed), Some(events)) =
+        (&subsystem.placing, subsystem.placed(), &subsystem.placement_log)
+    else {
         return Err(Status::INVALID_LOG_PAGE);
     };
     if !placement::is_ours(command.dword(11) >> 16) {
@@ -105,6 +111,10 @@ fn endurance_group(subsystem: &Subsystem, command: &Command) -> Result<Vec<u8>, 
         log::ENDURANCE => endurance(&subsystem.drive.health(), placed.media_use()),
         log::CONFIGURATIONS => placement::configurations(placing),
         log::USAGE => placement::usage(placing),
+        log::PLACEMENT_EVENTS => {
+            events.hear(placing, placed);
+            events.page(command.dword(10) & OF_HOST != 0)
+        }
         _ => placement::statistics(placed.media_use()),
     })
 }

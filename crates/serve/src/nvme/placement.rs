@@ -30,7 +30,7 @@ fn group_bits(placing: &Placing) -> u32 {
 }
 
 /// An identifier on the wire.
-fn number(placing: &Placing, placement: PlacementId) -> u16 {
+pub(super) fn number(placing: &Placing, placement: PlacementId) -> u16 {
     let handle = u32::from(placement.handle);
     (u32::from(placement.group) << (16 - group_bits(placing)) | handle) as u16
 }
@@ -47,12 +47,17 @@ fn known(placing: &Placing, number: u16) -> Option<PlacementId> {
 pub(super) fn asked(placing: &Placing, command: &Command) -> Result<Option<PlacementId>, Status> {
     match command.dword(12) >> 20 & 15 {
         0 => Ok(None),
-        DATA_PLACEMENT => {
-            let number = (command.dword(13) >> 16) as u16;
-            Ok(Some(known(placing, number).unwrap_or(PlacementId { group: 0, handle: u8::MAX })))
-        }
+        DATA_PLACEMENT => Ok(Some(known(placing, named(command)).unwrap_or(UNKNOWN))),
         _ => Err(Status::INVALID_FIELD),
     }
+}
+
+/// What stands for an identifier of an unknown group or handle.
+pub(super) const UNKNOWN: PlacementId = PlacementId { group: 0, handle: u8::MAX };
+
+/// The identifier that a write names.
+pub(super) fn named(command: &Command) -> u16 {
+    (command.dword(13) >> 16) as u16
 }
 
 /// The data of an I/O Management command.

@@ -4,6 +4,7 @@ use super::bounds::MOST_CONTROLLERS;
 use super::command::Status;
 use super::kept::{Errors, Features};
 use super::opcodes::Kind;
+use super::placement_events::Log;
 use crate::described::{Described, Description};
 use crate::sockets::Stream;
 use crate::{Placed, Placing, Zoning};
@@ -21,6 +22,8 @@ pub(super) struct Subsystem {
     pub zoning: Option<Zoning>,
     /// Data placement's constants, if the host places.
     pub placing: Option<Placing>,
+    /// The log of placement events, if the host places.
+    pub placement_log: Option<Log>,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
     next: AtomicU32,
 }
@@ -158,12 +161,21 @@ impl Subsystem {
         let blocks = Blocks { shift, count: size >> shift };
         let nqn = format!("nqn.2014-08.org.nvmexpress:uuid:{}", uuid_text(description.identity));
         let (controllers, next) = (Mutex::default(), AtomicU32::new(0));
-        Self { drive, description, nqn, blocks, zoning, placing, controllers, next }
+        let page_blocks = drive.preferred_block() >> shift;
+        let placement_log = placing.as_ref().map(|placing| Log::new(placing, page_blocks));
+        Self { drive, description, nqn, blocks, zoning, placing, placement_log, controllers, next }
     }
 
     /// The drive's reclaim units, if the host places.
     pub fn placed(&self) -> Option<&dyn Placed> {
         self.placing.as_ref().and_then(|_| self.drive.placement())
+    }
+
+    /// Logs what happened to reclaim units since the last call.
+    pub fn hear_events(&self) {
+        if let (Some(log), Some(placing), Some(placed)) = (&self.placement_log, &self.placing, self.placed()) {
+            log.hear(placing, placed);
+        }
     }
 
     /// The kind of its namespace.
