@@ -115,6 +115,9 @@ int nl_read(nl_device *device, uint32_t page, uint32_t offset, uint32_t length, 
 /* The same for the spare area. */
 int nl_read_spare(nl_device *device, uint32_t page, uint32_t offset, uint32_t length, void *to);
 
+/* Reads a page's data and its spare area with one command. Both have the chip's sizes. */
+int nl_read_page(nl_device *device, uint32_t page, void *data, void *spare);
+
 /* Programs a whole page. `spare` may be NULL: the spare area stays as it is. Both have the chip's sizes. */
 int nl_program(nl_device *device, uint32_t page, const void *data, const void *spare);
 

@@ -60,6 +60,7 @@ static OPERATIONS: Operations = Operations {
     nor_program,
     read,
     read_spare,
+    read_page,
     program_spare,
     copy,
     erase,
@@ -210,6 +211,15 @@ unsafe extern "C" fn read(state: *mut c_void, page: u32, offset: u32, length: u3
 unsafe extern "C" fn read_spare(state: *mut c_void, page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int {
     let answer = nand(state, None, |chip| done(chip.read_spare(Ppa(page), offset, slice_mut(to, length))));
     heard(state, answer, (SpareRead, Ppa(page)), length)
+}
+
+unsafe extern "C" fn read_page(state: *mut c_void, page: u32, data: *mut c_void, spare: *mut c_void) -> c_int {
+    let shape = (*state.cast::<State>()).flash.nand().map(|chip| *chip.geometry().shape());
+    let (data_bytes, spare_bytes) = shape.map_or((0, 0), |shape| (shape.page_bytes, shape.spare_bytes));
+    let answer = nand(state, None, |chip| {
+        done(chip.read_page(Ppa(page), slice_mut(data, data_bytes), slice_mut(spare, spare_bytes)))
+    });
+    heard(state, answer, (Read, Ppa(page)), data_bytes + spare_bytes)
 }
 
 unsafe extern "C" fn program(state: *mut c_void, page: u32, data: Part, spare: Part) -> c_int {

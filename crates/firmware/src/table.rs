@@ -95,6 +95,8 @@ operations! {
     read(page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int, nl_read;
     /// `nl_read_spare`.
     read_spare(page: u32, offset: u32, length: u32, to: *mut c_void) -> c_int, nl_read_spare;
+    /// `nl_read_page`.
+    read_page(page: u32, data: *mut c_void, spare: *mut c_void) -> c_int, nl_read_page;
     /// `nl_program_spare`.
     program_spare(page: u32, offset: u32, length: u32, spare: *const c_void) -> c_int, nl_program_spare;
     /// `nl_copy`.

@@ -34,7 +34,7 @@ static void refused(nl_device *device, int status, const char *sentence, int lin
 
 #define REFUSED(device, call, sentence) refused(device, call, sentence, __LINE__)
 
-static uint8_t page[512], spare[16], back[512];
+static uint8_t page[512], spare[16], back[512], spare_back[16];
 
 static void opening(void)
 {
@@ -84,13 +84,15 @@ static void commands(void)
     CHECK(nl_read_spare(device, 1, 0, 16, back) == NL_OK && back[7] == 0xA5 && back[8] == 0xFF);
     CHECK(nl_program(device, 2, page, NULL) == NL_OK && nl_copy(device, 0, 3) == NL_OK);
     CHECK(nl_read_spare(device, 3, 0, 16, back) == NL_OK && memcmp(back, spare, 16) == 0);
+    CHECK(nl_read_page(device, 3, back, spare_back) == NL_OK && memcmp(back, page, 512) == 0);
+    CHECK(memcmp(spare_back, spare, 16) == 0);
     CHECK(nl_fence(device) == NL_OK && nl_operations(device) == 6);
     CHECK(nl_erase(device, 0) == NL_OK && nl_is_erased(device, 3) == 1);
     CHECK(nl_pe_cycles(device, 0) == 1 && nl_pe_cycles(device, 1) == 0 && nl_pe_cycles(device, 99) == 0);
     CHECK(nl_is_bad(device, 1) == 0 && nl_mark_bad(device, 1) == NL_OK && nl_is_bad(device, 1) == 1);
     CHECK(nl_read(device, 8, 0, 1, back) == NL_BAD_BLOCK);
     CHECK(nl_get_counts(device, &counts) == NL_OK && counts.programs == 4 && counts.copies == 1);
-    CHECK(counts.spare_programs == 2 && counts.erases == 1 && counts.spare_reads == 5 && counts.reads == 8);
+    CHECK(counts.spare_programs == 2 && counts.erases == 1 && counts.spare_reads == 5 && counts.reads == 9);
     CHECK(nl_time_ns(device) > 2000000 + 6 * 300000 && nl_time_ns(device) < 5000000);
     CHECK(strcmp(nl_status_text(NL_OK), "done") == 0);
     for (int status = NL_RULE - 1; status < NL_OK; status++)
@@ -124,6 +126,7 @@ static void cuts(void)
     CHECK(nl_program(device, 0, page, spare) == NL_OK && nl_program(device, 1, page, spare) == NL_POWER_LOST);
     CHECK(nl_has_power(device) == 0 && nl_read(device, 0, 0, 1, back) == NL_POWER_LOST);
     CHECK(nl_read_spare(device, 0, 0, 1, back) == NL_POWER_LOST && nl_program_spare(device, 0, 0, 1, spare) == NL_POWER_LOST);
+    CHECK(nl_read_page(device, 0, back, spare_back) == NL_POWER_LOST);
     CHECK(nl_copy(device, 0, 2) == NL_POWER_LOST && nl_erase(device, 0) == NL_POWER_LOST);
     CHECK(nl_is_bad(device, 0) == NL_POWER_LOST && nl_mark_bad(device, 0) == NL_POWER_LOST);
     CHECK(nl_is_erased(device, 0) == NL_POWER_LOST && nl_fence(device) == NL_POWER_LOST);

@@ -80,6 +80,10 @@ pub(crate) trait Chunked: Driver {
     fn flush_data(&mut self, file: u32) -> Result<(), FsError> {
         self.flush(file)
     }
+    /// Makes a file durable that is closed.
+    fn flush_closed(&mut self, file: u32) -> Result<(), FsError> {
+        self.flush(file)
+    }
 
     /// The chunk at a file position.
     fn chunk_of(&self, at: u64) -> u32 {

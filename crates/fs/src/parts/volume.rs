@@ -60,7 +60,7 @@ impl<V: Volume> FileSystem for V {
 
     fn close(&mut self, handle: Handle) -> Result<(), FsError> {
         let file = self.opened(handle)?;
-        self.flush(file)?;
+        self.flush_closed(file)?;
         self.handles_mut().close(handle);
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The short-op cache: pages of which a part was read or written.
 //!
-//! The rules are those of the code of 2007: a read or a write of a part of a chunk goes through the cache, a whole
-//! chunk is written past it. The least recently used page makes room. If it is dirty, all dirty pages of its file are
-//! written first. A page that is written back leaves the cache.
+//! A read of a part of a chunk goes through the cache, and so does each write; the code of 2007 writes a whole chunk past
+//! it. The least recently used page makes room and is written first if it is dirty; in the code of 2007 all dirty pages of
+//! its file are. There, a page that is written back leaves the cache; later it stays until its file is closed.
 
 /// A cached page.
 #[derive(Debug)]
@@ -66,8 +66,16 @@ impl<B: Clone> Cache<B> {
     }
 
     pub(super) fn set_dirty(&mut self, object: u32, chunk: u32) {
+        self.mark(object, chunk, true);
+    }
+
+    pub(super) fn set_clean(&mut self, object: u32, chunk: u32) {
+        self.mark(object, chunk, false);
+    }
+
+    fn mark(&mut self, object: u32, chunk: u32, dirty: bool) {
         if let Some(at) = self.position(object, chunk) {
-            self.entries[at].dirty = true;
+            self.entries[at].dirty = dirty;
         }
     }
 

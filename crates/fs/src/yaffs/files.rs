@@ -49,13 +49,13 @@ impl<N: Nand> Chunked for Yaffs<N> {
 
     fn write_piece(&mut self, piece: Piece<'_>) -> Result<(), FsError> {
         let Piece { file, chunk, offset, bytes } = piece;
-        let is_whole = bytes.len() as u64 == self.page_bytes();
+        let goes_past = self.is_old() && bytes.len() as u64 == self.page_bytes();
         // Later pages may reach flash before the cached one does, and then tell that the file is longer: bytes behind its
         // old end must be void by then.
         let is_renewed = self.objects.get(file).stale_tail && chunk == self.chunk_of(self.objects.get(file).size);
-        if self.cache.is_off() || is_whole || is_renewed {
+        if self.cache.is_off() || goes_past || is_renewed {
             self.ask_collector()?;
-            let mut page = if is_whole { self.blank() } else { self.old_page(file, chunk)? };
+            let mut page = if goes_past { self.blank() } else { self.old_page(file, chunk)? };
             patch(&mut page, offset, bytes);
             self.grow(piece);
             self.store(file, chunk, &page)?;
@@ -112,14 +112,7 @@ impl<N: Nand> Chunked for Yaffs<N> {
             let owner = &mut self.owners[page.index()];
             owner.bytes = owner.bytes.min(kept);
         }
-        let pages: Vec<(u32, Ppa)> =
-            self.objects.get(file).mapped_chunks().filter(|&(chunk, _)| chunk >= gone).collect();
-        for (chunk, at) in pages {
-            self.objects.get_mut(file).map(chunk, Ppa::NONE);
-            self.give_up(at, true)?;
-        }
-        self.objects.get_mut(file).chunks.truncate(gone as usize - 1);
-        Ok(())
+        self.give_up_from(file, gone)
     }
 
     /// Writes back the data, and the header if it has changed.
@@ -135,6 +128,16 @@ impl<N: Nand> Chunked for Yaffs<N> {
     /// the last page.
     fn flush_data(&mut self, file: u32) -> Result<(), FsError> {
         self.write_back(file)
+    }
+
+    /// A changed file leaves the cache, as `yaffs_flush_file` does with `discard_cache`.
+    fn flush_closed(&mut self, file: u32) -> Result<(), FsError> {
+        let is_changed = self.objects.get(file).dirty;
+        self.flush(file)?;
+        if is_changed {
+            self.cache.drop_object(file);
+        }
+        Ok(())
     }
 }
 
@@ -167,26 +170,43 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
+    /// Gives up a file's pages from a chunk on.
+    pub(super) fn give_up_from(&mut self, file: u32, first: u32) -> Result<(), FsError> {
+        let pages: Vec<(u32, Ppa)> =
+            self.objects.get(file).mapped_chunks().filter(|&(chunk, _)| chunk >= first).collect();
+        for (chunk, at) in pages {
+            self.objects.get_mut(file).map(chunk, Ppa::NONE);
+            self.give_up(at, true)?;
+        }
+        self.objects.get_mut(file).chunks.truncate(first as usize - 1);
+        Ok(())
+    }
+
     /// Makes room for one page in the cache.
     fn make_room(&mut self) -> Result<(), FsError> {
         if !self.cache.is_full() {
             return Ok(());
         }
         let Some((object, chunk, dirty)) = self.cache.oldest() else { return Ok(()) };
-        if dirty {
-            self.write_back(object)?;
-        } else {
-            self.cache.drop_chunk(object, chunk);
+        if dirty && self.is_old() {
+            return self.write_back(object);
+        } else if dirty {
+            self.write_cached(object, chunk)?;
         }
+        self.cache.drop_chunk(object, chunk);
         Ok(())
     }
 
-    /// Writes a cached chunk to flash; it leaves the cache.
+    /// Writes a cached chunk to flash; in the code of 2007 it leaves the cache.
     fn write_cached(&mut self, object: u32, chunk: u32) -> Result<(), FsError> {
         let Some(page) = self.cache.get(object, chunk).map(|page| page.clone()) else { return Ok(()) };
         self.ask_collector()?;
         self.store(object, chunk, &page)?;
-        self.cache.drop_chunk(object, chunk);
+        if self.is_old() {
+            self.cache.drop_chunk(object, chunk);
+        } else {
+            self.cache.set_clean(object, chunk);
+        }
         Ok(())
     }
 

@@ -103,6 +103,8 @@ use objects::{Objects, Owner};
 pub struct Config {
     /// Format on flash; `auto` picks it by page size.
     pub format: Format,
+    /// Year of the code that decides where YAFFS has changed; papers before 2010 had that of 2007.
+    pub code: Code,
     /// Garbage collection.
     pub gc: Collection,
     /// Pages in the cache for reads and writes of a part of a page; 0 for no cache. Default: 10, as in the code of
@@ -118,6 +120,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             format: Format::Auto,
+            code: Code::default(),
             gc: Collection::default(),
             short_op_cache: 10,
             checkpoint: true,
@@ -137,6 +140,20 @@ pub enum Format {
     Yaffs1,
     /// Pages of 1 KiB or more; blocks have sequence numbers.
     Yaffs2,
+}
+
+/// Code of YAFFS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub enum Code {
+    /// Up to 2010. Pages of a removed file wait for collection. A write of a whole page goes past the cache. A page that
+    /// makes room in the cache takes all others of its file along.
+    #[serde(rename = "2007")]
+    Of2007,
+    /// Since July 2014. `yaffs2` gives up a removed file's pages at once. A write of a whole page reads the old one, as
+    /// a write of a part does, and stays in the cache. A page makes room alone.
+    #[default]
+    #[serde(rename = "2014")]
+    Of2014,
 }
 
 impl Config {
@@ -247,6 +264,11 @@ impl<N: Nand> Yaffs<N> {
     pub fn block_uses(&self) -> Vec<BlockUse> {
         let of = |block: &Block| BlockUse { live: block.live(), empty: matches!(block.state, State::Empty { .. }) };
         self.blocks.iter().map(|(_, block)| of(block)).collect()
+    }
+
+    /// Whether the code before March 2010 is followed.
+    fn is_old(&self) -> bool {
+        self.config.code == Code::Of2007
     }
 
     /// Blocks without used or void pages.

@@ -71,17 +71,27 @@ impl<N: Nand> Yaffs<N> {
         self.put_header(number, shadows, false)
     }
 
-    /// Moves an object without other names to the `unlinked` directory and gives up its pages.
+    /// Moves an object without other names to the `unlinked` directory and gives up its pages, or marks them.
     pub(super) fn delete(&mut self, number: u32) -> Result<(), FsError> {
         self.cache.drop_object(number);
         let object = self.objects.get(number);
         if object.mapped == 0 && self.small {
             return self.forget(number);
         }
+        let is_cut = object.kind == Type::File && object.size > 0;
         self.ask_collector()?;
         self.objects.rename(number, UNLINKED, "");
         self.objects.get_mut(number).size = 0;
         self.put_header(number, 0, true)?;
+        if !self.small && !self.is_old() {
+            self.give_up_from(number, 1)?;
+            if is_cut {
+                // YAFFS cuts the file under its name and then removes it: two headers. Here the first one removes it, so a
+                // power cut in between leaves no empty file.
+                self.put_header(number, 0, true)?;
+            }
+            return self.forget(number);
+        }
         self.soften(number);
         if self.objects.get(number).mapped == 0 {
             // The header is void at once; its block stays until no older page can come back.

@@ -49,6 +49,25 @@ impl Chip {
         Ok(())
     }
 
+    /// Reads a page's data and spare area with one command. Both have the chip's sizes.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_page(&mut self, at: Ppa, data: &mut [u8], spare: &mut [u8]) -> Result<(), ChipError> {
+        self.powered()?;
+        let (block, page) = self.place(at, "read")?;
+        Self::fits(at, "read", "data", self.geometry.page_bytes(), (0, data.len()))?;
+        Self::fits(at, "read", "spare area", self.geometry.shape().spare_bytes, (0, spare.len()))?;
+        let bytes = data.len() + spare.len();
+        self.counts.reads += 1;
+        self.counts.read_bytes += bytes as u64;
+        self.time += self.times.read + self.moved(bytes);
+        self.readable(at, (block, page), true)?;
+        self.blocks[block].copy_to(page, self.page_and_spare(), 0, data);
+        self.blocks[block].copy_to(page, self.page_and_spare(), self.geometry.page_bytes() as usize, spare);
+        Ok(())
+    }
+
     /// Reads bytes of a page's spare area from `offset`.
     ///
     /// # Errors

@@ -141,6 +141,18 @@ pub(crate) fn systems() -> Vec<Subject> {
             geometry(20, 5, 2048),
             rules(ProgramOrder::Ascending, 1),
         ),
+        subject(
+            "yaffs2:2007",
+            yaffs(yaffs::Config { code: yaffs::Code::Of2007, ..usual() }),
+            geometry(24, 6, 1024),
+            rules(ProgramOrder::AscendingDense, 1),
+        ),
+        subject(
+            "yaffs2:2007:short_op",
+            yaffs(yaffs::Config { code: yaffs::Code::Of2007, short_op_cache: 3, ..short_op() }),
+            geometry(20, 5, 2048),
+            rules(ProgramOrder::Ascending, 1),
+        ),
         subject("yaffs1:short_op", yaffs(short_op()), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
         subject("yaffs2:short_op", yaffs(short_op()), geometry(24, 6, 1024), rules(ProgramOrder::AscendingDense, 1)),
         subject("minv", minv(12), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
