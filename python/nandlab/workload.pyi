@@ -555,3 +555,13 @@ def camera(
         sessions_to_copy: Sessions after which all photographs are copied off the card and deleted.
             Default 2.
     """
+
+def files(
+    *,
+    path: str,
+) -> Choice:
+    """Operations on files that were recorded, or written by hand.
+
+    Args:
+        path: The file; a relative path starts at the folder of the experiment.
+    """

@@ -112,6 +112,7 @@ def test_lists_have_indexes_and_say_what_workloads_ask(nandlab_command):
         "fax",
         "event_recorder",
         "camera",
+        "files",
     }
 
 

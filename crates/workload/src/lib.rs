@@ -294,4 +294,6 @@ workloads! {
     Files EventRecorder(files::event_recorder), "event_recorder", "files/event_recorder.rs";
     /// Photographs are taken, reviewed, in part deleted, and copied off the card.
     Files Camera(files::camera), "camera", "files/camera.rs";
+    /// Operations on files that were recorded.
+    Files Files(files::trace), "files", "files/trace.rs";
 }

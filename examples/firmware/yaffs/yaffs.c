@@ -13,6 +13,7 @@
  * the cache, `no_cache` has none, `no_summary` leaves out the last page of each block, `no_checkpoint` scans at every
  * mount. */
 #include "yaffs_guts.h"
+#include "yaffs_getblockinfo.h"
 #include "yaffsfs.h"
 #include "nandlab.h"
 
@@ -43,8 +44,16 @@ static int done(int status) { return status == NL_OK ? YAFFS_OK : YAFFS_FAIL; }
 
 static u32 mark_bytes(void) { return yaffs.param.is_yaffs2 ? MARK_BYTES : 0; }
 
+/* A block is in this state while its pages are copied. */
+static void name_cause(void) {
+    int collects = yaffs.gc_block > 0 &&
+                   yaffs_get_block_info(&yaffs, yaffs.gc_block)->block_state == YAFFS_BLOCK_STATE_COLLECTING;
+    nl_cause(device, collects ? NL_CAUSE_GC : NL_CAUSE_FIRMWARE);
+}
+
 static int write_chunk(struct yaffs_dev *dev, int page, const u8 *data, int bytes, const u8 *tags, int tag_bytes) {
     (void)dev, (void)bytes;
+    name_cause();
     memset(spare, 0xFF, sizeof spare);
     memcpy(spare + mark_bytes(), tags, tag_bytes);
     /* Without data: a deletion mark of YAFFS1. */
@@ -55,6 +64,7 @@ static int write_chunk(struct yaffs_dev *dev, int page, const u8 *data, int byte
 static int read_chunk(struct yaffs_dev *dev, int page, u8 *data, int bytes, u8 *tags, int tag_bytes,
                       enum yaffs_ecc_result *result) {
     (void)dev;
+    name_cause();
     int status = data == NULL   ? nl_read_spare(device, page, mark_bytes(), tag_bytes, tags)
                  : tags == NULL ? nl_read(device, page, 0, bytes, data)
                                 : nl_read_page(device, page, data, spare);
@@ -67,7 +77,11 @@ static int read_chunk(struct yaffs_dev *dev, int page, u8 *data, int bytes, u8 *
     return done(status);
 }
 
-static int erase_block(struct yaffs_dev *dev, int block) { return (void)dev, done(nl_erase(device, block)); }
+static int erase_block(struct yaffs_dev *dev, int block) {
+    (void)dev;
+    name_cause();
+    return done(nl_erase(device, block));
+}
 
 static int mark_bad(struct yaffs_dev *dev, int block) { return (void)dev, done(nl_mark_bad(device, block)); }
 

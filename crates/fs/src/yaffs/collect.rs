@@ -166,7 +166,8 @@ impl<N: Nand> Yaffs<N> {
                 return Ok(to);
             }
         } else {
-            match self.nand.read_tail(from, &mut [0; super::header::BYTES]) {
+            let mut page = self.blank();
+            match self.nand.read_with_tail(from, &mut page, &mut [0; super::header::BYTES]) {
                 Ok(_) | Err(NandError::Uncorrectable(_)) => {}
                 Err(error) => return Err(self.failed(error)),
             }

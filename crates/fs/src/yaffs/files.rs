@@ -112,7 +112,13 @@ impl<N: Nand> Chunked for Yaffs<N> {
             let owner = &mut self.owners[page.index()];
             owner.bytes = owner.bytes.min(kept);
         }
-        self.give_up_from(file, gone)
+        self.give_up_from(file, gone)?;
+        if !self.is_old() && self.objects.get(file).stale_tail {
+            let page = self.old_page(file, tail)?;
+            self.store(file, tail, &page)?;
+            self.objects.get_mut(file).stale_tail = false;
+        }
+        Ok(())
     }
 
     /// Writes back the data, and the header if it has changed.

@@ -233,7 +233,9 @@ impl<N: Nand> Yaffs<N> {
         let before = self.objects.get(number).header;
         self.nand.ctx().set_origin(Origin::OBJECT_HEADER);
         if before.is_some() {
-            match self.nand.read_tail(before, &mut [0; header::BYTES]) {
+            // YAFFS reads the whole page.
+            let mut page = self.blank();
+            match self.nand.read_with_tail(before, &mut page, &mut [0; header::BYTES]) {
                 // The header's contents are already in memory.
                 Ok(_) | Err(NandError::Uncorrectable(_)) => {}
                 Err(error) => return Err(self.failed(error)),

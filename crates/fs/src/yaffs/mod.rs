@@ -12,12 +12,16 @@
 //! A changed file gets a new header when it is closed or synced; YAFFS reads the old header first, so this
 //! file does too. When the last page of a full block is given up, the block is erased at once. Garbage
 //! collection is called before each data page, header and length change ([`crate::parts::collector`]). A
-//! removed file gets a header in the `unlinked` directory; its pages stay until their blocks are collected.
+//! removed file gets a header in the `unlinked` directory. In `yaffs1` its pages stay until their blocks are collected;
+//! in `yaffs2` they are void at once, and its header is written twice.
 //!
-//! `short_op_cache` pages hold parts of pages that were read or written, as in the code of 2007, whose Linux driver has
-//! ten. A page goes to flash when the cache needs its place, together with all others of its file, when the file is
-//! closed, synced or cut, and when it is written as a whole. A power cut loses what is only there: data that was not
-//! yet synced. With 0, every write goes to flash immediately.
+//! `short_op_cache` pages hold pages that were written, or read in part; the Linux driver has ten. A page goes to flash
+//! when the cache needs its place, and when the file is closed, synced or cut. A power cut loses what is only there: data
+//! that was not yet synced. With 0, every write goes to flash immediately.
+//!
+//! With `code = "2007"` pages of a removed `yaffs2` file wait for collection too, which reads each one, and the header is
+//! written once. A write of a whole page goes past the cache and reads no old page. A page that makes room takes all others
+//! of its file along. A truncation leaves the last page as it is.
 //!
 //! ## Recovery
 //! `yaffs1` reads the spare areas of the first two pages in each block, then every spare area of the used
@@ -44,8 +48,15 @@
 //! This implementation is our own, written from descriptions.
 //! * The length of a `yaffs1` file is the length in its header (YAFFS takes the end of its last chunk), so a
 //!   cut never leaves half a truncation.
-//! * A new length goes to flash before pages are given up.
-//! * After a truncation, the rest of the last page is not rewritten at once, but when the file grows again.
+//! * A new length goes to flash before pages are given up. YAFFS also cuts a removed file under its name and then removes
+//!   it; here the first of both headers removes it.
+//! * With `code = "2007"` the rest of the last page is not rewritten at once after a truncation, but when the file grows
+//!   again.
+//! * Collection has the rules of 2007 to 2010 for both codes. Since then YAFFS collects only while less than a quarter of the
+//!   free pages is erased, five pages at a write, and takes the oldest block with void pages when 20 searches found none with
+//!   few pages. `docs/firmware.md` has the figures.
+//! * No summaries: YAFFS2 since 2011 writes the tags of a block into its last page, one program in 64.
+//! * A block found erased is not read before and behind its first program, and directories keep no time of change.
 //! * Blocks found erased by a mount scan are erased again before use, because an erase may have been cut.
 //! * The driver waits for each operation, as in YAFFS, so several dies do not overlap.
 //! * Collection knows a page's contents from memory, instead of reading the tags with the page it copies;
@@ -103,7 +114,7 @@ use objects::{Objects, Owner};
 pub struct Config {
     /// Format on flash; `auto` picks it by page size.
     pub format: Format,
-    /// Year of the code that decides where YAFFS has changed; papers before 2010 had that of 2007.
+    /// Year of the code to follow where YAFFS has changed. Papers before 2010 had that of 2007.
     pub code: Code,
     /// Garbage collection.
     pub gc: Collection,
@@ -150,7 +161,7 @@ pub enum Code {
     #[serde(rename = "2007")]
     Of2007,
     /// Since July 2014. `yaffs2` gives up a removed file's pages at once. A write of a whole page reads the old one, as
-    /// a write of a part does, and stays in the cache. A page makes room alone.
+    /// a write of a part does, and stays in the cache. A page makes room alone. A truncation writes the last page again.
     #[default]
     #[serde(rename = "2014")]
     Of2014,

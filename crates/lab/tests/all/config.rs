@@ -153,7 +153,7 @@ fn every_mistake_gets_a_sentence_with_its_place() {
             "workload",
             Some((1, 12)),
             "expected one of sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace, inserts, ycsb, load_update, \
-             keys, postmark, directories, large_files, phone, fax, event_recorder, camera, given 3",
+             keys, postmark, directories, large_files, phone, fax, event_recorder, camera, files, given 3",
         ),
         ("[workload.unifrom]\n[ftl.page]", "workload", Some((1, 2)), "given `unifrom`; did you mean `uniform`?"),
         (
@@ -161,7 +161,7 @@ fn every_mistake_gets_a_sentence_with_its_place() {
             "workload.zipf",
             Some((2, 11)),
             "expected exactly one of sequential, uniform, zipf, hot_cold, cachelib, fio, tenants, trace, inserts, ycsb, \
-             load_update, keys, postmark, directories, large_files, phone, fax, event_recorder, camera; found uniform, zipf",
+             load_update, keys, postmark, directories, large_files, phone, fax, event_recorder, camera, files; found uniform, zipf",
         ),
         (&with("size = \"4 KIB\"", ""), "workload.uniform.size", Some((2, 8)), "`KIB` is no unit of bytes"),
         (&with("size = 1000", ""), "workload.uniform.size", Some((2, 8)), "workload.uniform.size = 1000 B cannot work"),

@@ -12,6 +12,7 @@ mod parts;
 pub mod phone;
 pub mod postmark;
 mod records;
+pub mod trace;
 
 use crate::WorkloadError;
 use std::path::Path;

@@ -3,7 +3,7 @@
 mod plain;
 
 use nandlab_nand::random::Random;
-use nandlab_workload::files::{camera, directories, event_recorder, fax, large_files, phone, postmark};
+use nandlab_workload::files::{camera, directories, event_recorder, fax, large_files, phone, postmark, trace};
 use nandlab_workload::files::{FileOp, FileSetting};
 use nandlab_workload::{Asks, ByteCount, FileOptions, LIST};
 use plain::Plain;
@@ -204,6 +204,57 @@ fn directories_hold_fifty_small_files() {
     assert_eq!((plain.count("create"), plain.count("write"), plain.count("unlink")), (150, 150, 150));
     assert_eq!((plain.count("mkdir"), plain.most_files, plain.written), (3, 50, [150 * 512, 0]));
     assert!(plain.files.is_empty());
+}
+
+/// A file trace's operations, up to the first error.
+fn traced(name: &str, text: &str) -> Vec<Result<FileOp, String>> {
+    let file = std::env::temp_dir().join(format!("nandlab-files-{}-{name}", std::process::id()));
+    std::fs::write(&file, text).unwrap();
+    let options = trace::Config { path: file.display().to_string() };
+    let ops = options.open(&FileSetting { seed: 1, base: Path::new("") }).unwrap();
+    let told = |error: nandlab_workload::WorkloadError| error.to_string().replace(&options.path, "trace");
+    let ops = ops.map(|op| op.map_err(told)).collect();
+    std::fs::remove_file(&file).unwrap();
+    ops
+}
+
+#[test]
+fn a_file_trace_is_played_line_by_line() {
+    let text = "mkdir,d\ncreate,d/a\ncreate,b\nwrite,b,0,100\r\ntransaction\nclose,d/a\nopen,c\nread,c,5,7\n\
+                truncate,b,9\nsync,b\nclose,b\nrename,b,d/a\nremove,d/a\nrmdir,d\n";
+    let path = |path: &str| path.into();
+    let expected = [
+        FileOp::Mkdir(path("d")),
+        FileOp::Create { file: 0, path: path("d/a") },
+        FileOp::Create { file: 1, path: path("b") },
+        FileOp::Write { file: 1, at: 0, bytes: 100 },
+        FileOp::Transaction,
+        FileOp::Close(0),
+        FileOp::Open { file: 0, path: path("c") },
+        FileOp::Read { file: 0, at: 5, bytes: 7 },
+        FileOp::Truncate { file: 1, bytes: 9 },
+        FileOp::Sync(1),
+        FileOp::Close(1),
+        FileOp::Rename { from: path("b"), to: path("d/a") },
+        FileOp::Unlink(path("d/a")),
+        FileOp::Rmdir(path("d")),
+    ];
+    assert_eq!(traced("played", text), expected.map(Ok));
+}
+
+#[test]
+fn a_malformed_line_ends_a_file_trace() {
+    for (text, sentence) in [
+        ("write,a,0,1", "trace, line 1, column 1: expected an open file, and 'a' is closed, found 'write,a,0,1'"),
+        ("create,a\nremove,a", "line 2, column 1: expected a closed file, and 'a' is open"),
+        ("create,a\nread,a,0,-1", "line 2, column 1: expected a whole number in place of '-1'"),
+        ("mkdir,a,b", "expected transaction, or one of create"),
+    ] {
+        let ops = traced("malformed", &format!("{text}\ntransaction\n"));
+        let error = ops.last().unwrap().as_ref().unwrap_err();
+        assert!(error.contains(sentence), "{error}");
+        assert_eq!(ops.len(), text.lines().count(), "nothing comes after the error");
+    }
 }
 
 #[test]
