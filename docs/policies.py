@@ -88,6 +88,9 @@ PARTS = {
 KEY_TRACE = "keys/trace.rs"
 """The file for the workload `keys` with a trace."""
 
+FILE_TRACE = "files/trace.rs"
+"""The same for the workload `files`."""
+
 
 def page() -> str:
     """The page's text."""
@@ -131,6 +134,8 @@ def _names(kind: Kind) -> list[str]:
 
 def _file(kind: Kind, name: str) -> Path:
     folder = ROOT / kind.folder
+    if kind.names == "workloads" and name == "files":
+        return folder / FILE_TRACE
     if kind.names == "workloads" and name == "keys":
         return folder / KEY_TRACE
     places = ["", "keys/", "files/"]

@@ -54,8 +54,8 @@ def yaffs(
 
     Args:
         format: Format on flash; `auto` picks it by page size. Default "auto".
-        code: Year of the code that decides where YAFFS has changed; papers before 2010 had that of
-            2007. Default "2014".
+        code: Year of the code to follow where YAFFS has changed. Papers before 2010 had that of 2007.
+            Default "2014".
         gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": 2, "passive_limit":
             3, "passive_share": 16, "passive_most": 200, "skip": 4, "tries": 2}.
         gc.reserved_blocks: Blocks kept for headers and collection, at least 2; file data is refused if

@@ -54,7 +54,7 @@
 //!   again.
 //! * Collection has the rules of 2007 to 2010 for both codes. Since then YAFFS collects only while less than a quarter of the
 //!   free pages is erased, five pages at a write, and takes the oldest block with void pages when 20 searches found none with
-//!   few pages. `docs/firmware.md` has the figures.
+//!   few pages. `docs/validation.md` has the figures.
 //! * No summaries: YAFFS2 since 2011 writes the tags of a block into its last page, one program in 64.
 //! * A block found erased is not read before and behind its first program, and directories keep no time of change.
 //! * Blocks found erased by a mount scan are erased again before use, because an erase may have been cut.
