@@ -172,8 +172,14 @@ static int list(void *fs, const char *folder, void (*each)(void *, const char *,
     (void)fs;
     yaffs_DIR *dir = yaffs_opendir(at(folder));
     struct yaffs_dirent *entry;
+    struct yaffs_stat stat;
     while (dir != NULL && (entry = yaffs_readdir(dir)) != NULL) {
-        each(context, entry->d_name, entry->d_type == DT_DIR);
+        /* It leaves d_type as it was. */
+        snprintf((char *)place, sizeof place, ROOT "/%s/%s", folder, entry->d_name);
+        if (yaffs_lstat((const char *)place, &stat) != 0) {
+            return -1;
+        }
+        each(context, entry->d_name, S_ISDIR(stat.st_mode));
     }
     return dir == NULL ? -1 : yaffs_closedir(dir);
 }
