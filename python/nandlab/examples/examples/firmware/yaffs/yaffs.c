@@ -1,0 +1,1 @@
+../../../../../../examples/firmware/yaffs/yaffs.c
