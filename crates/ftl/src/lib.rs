@@ -7,6 +7,7 @@ pub mod bast;
 pub mod block;
 pub mod dftl;
 mod disk;
+mod doubted;
 mod error;
 mod events;
 mod facts;
@@ -39,6 +40,7 @@ pub mod zoned;
 pub mod zones;
 
 pub use disk::Disk;
+pub use doubted::mount;
 pub use error::FtlError;
 pub use events::Events;
 pub use facts::{Choice, Facts, Trims};

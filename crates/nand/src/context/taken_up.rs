@@ -12,6 +12,7 @@ impl Ctx {
         self.ready = other.ready;
         self.buffered = other.buffered;
         self.asked = other.asked;
+        self.reads_again = other.reads_again;
         self.wanted = other.wanted;
     }
 }
