@@ -90,7 +90,11 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
 
     /// Derives every invariant in the FTL anew from flash.
     pub fn check(&mut self) {
+        // As a mount would read it.
+        self.nand.ctx().read_again(crate::doubted::READS_AGAIN);
         self.ftl.check(&mut self.nand);
+        self.nand.ctx().read_again(0);
+        self.nand.ctx().take_doubted();
         let free = self.ftl.blocks().iter().filter(|block| block.is_free).count();
         assert_eq!(self.ftl.free_blocks(), free as u64, "free blocks");
     }

@@ -8,10 +8,10 @@
 //! so a cut while it is written again finds it, or its new copy, the youngest once more.
 
 use crate::{Ftl, FtlError};
-use nandlab_nand::{scoped, Cause, Nand, NandError, PageBuf};
+use nandlab_nand::{scoped, Cause, Kind, Nand, NandError, PageBuf};
 
 /// How often a mount reads a failing page again. Half of the reads of an unstable page fail: of a million such pages one is lost.
-const READS_AGAIN: u32 = 20;
+pub(crate) const READS_AGAIN: u32 = 20;
 
 /// Mounts an FTL, and writes again what it keeps of pages that may be unstable. All of it counts under the cause
 /// [`Cause::Mount`], but what the FTL names otherwise.
@@ -32,7 +32,9 @@ pub fn mount<F: Ftl, N: Nand>(nand: &mut N, logical_pages: u32, config: &F::Conf
 
 /// Writes the noted pages' present contents again.
 fn write_again<F: Ftl, N: Nand>(ftl: &mut F, nand: &mut N) -> Result<(), FtlError> {
-    let doubted = nand.ctx().take_doubted();
+    let mut doubted = nand.ctx().take_doubted();
+    doubted.retain(|oob| oob.kind == Kind::Data);
+    doubted.sort_by_key(|oob| std::cmp::Reverse(oob.seq));
     // A zone takes no page twice; its FTL copies the pages of open zones.
     if doubted.is_empty() || F::HAS_ZONES {
         return Ok(());

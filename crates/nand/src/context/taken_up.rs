@@ -13,6 +13,7 @@ impl Ctx {
         self.buffered = other.buffered;
         self.asked = other.asked;
         self.reads_again = other.reads_again;
+        self.doubted.clone_from(&other.doubted);
         self.wanted = other.wanted;
     }
 }

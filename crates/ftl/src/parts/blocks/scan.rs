@@ -212,7 +212,8 @@ fn doubt<N: Nand>(nand: &mut N, found: &[Option<BlockScan>]) {
     let highest = found.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
     let since = highest.saturating_sub(u64::from(geometry.pages_per_block() + geometry.dies()));
     let last = found.iter().flatten().filter_map(|scan| scan.pages.last()).map(|page| page.oob);
-    let mut doubted: Vec<Oob> = last.filter(|oob| oob.kind == Kind::Data && oob.seq.0 > since).collect();
+    let young = last.filter(|oob| oob.seq.0 > since && matches!(oob.kind, Kind::Data | Kind::Sectors));
+    let (mut doubted, gathered): (Vec<Oob>, Vec<Oob>) = young.partition(|oob| oob.kind == Kind::Data);
     doubted.sort_unstable_by_key(|oob| (oob.lpn, std::cmp::Reverse(oob.seq)));
     doubted.dedup_by_key(|oob| oob.lpn);
     let mut is_replaced = vec![false; doubted.len()];
@@ -222,6 +223,7 @@ fn doubt<N: Nand>(nand: &mut N, found: &[Option<BlockScan>]) {
         }
     }
     let mut kept: Vec<Oob> = doubted.into_iter().zip(is_replaced).filter(|one| !one.1).map(|one| one.0).collect();
+    kept.extend(gathered);
     kept.sort_unstable_by_key(|oob| std::cmp::Reverse(oob.seq));
     kept.into_iter().for_each(|oob| nand.ctx().doubt(oob));
 }
