@@ -7,8 +7,8 @@ mod retry;
 mod taken_up;
 
 pub use crate::cause::Cause;
-pub use crate::origin::Origin;
 use crate::oob::Oob;
+pub use crate::origin::Origin;
 use crate::placement::PlacementId;
 pub use crate::stall::Stall;
 pub use crate::time::Time;

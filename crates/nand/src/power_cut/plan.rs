@@ -102,7 +102,9 @@ impl Form {
 
     /// Whether [`crate::chip::Chip`] and [`crate::nor::Nor`] leave the form out, so it acts there as [`Form::Clean`].
     pub const fn is_of_stack_alone(self) -> bool {
-        use Form::{LostErase, LostTailTwo, PairedPage, TornEraseScattered, TornEraseSuffix, UnstableErase, UnstablePage};
+        use Form::{
+            LostErase, LostTailTwo, PairedPage, TornEraseScattered, TornEraseSuffix, UnstableErase, UnstablePage,
+        };
         matches!(
             self,
             PairedPage | TornEraseSuffix | TornEraseScattered | UnstableErase | UnstablePage | LostTailTwo | LostErase
@@ -138,7 +140,9 @@ impl Form {
             Self::Clean | Self::Done | Self::LostTail | Self::LostTailTwo | Self::LostErase => {
                 operation.changes_flash()
             }
-            Self::TornPage | Self::WeakPage | Self::PairedPage | Self::UnstablePage => matches!(operation, Program | Copy),
+            Self::TornPage | Self::WeakPage | Self::PairedPage | Self::UnstablePage => {
+                matches!(operation, Program | Copy)
+            }
             Self::TornSpare => matches!(operation, Program | Copy | SpareProgram),
             Self::TornEraseUnreadable
             | Self::TornErasePrefix
