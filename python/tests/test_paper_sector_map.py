@@ -125,7 +125,7 @@ def test_the_right_cell_is_a_fit(found):
         540, rel=0.05
     )
     text = TEXT.replace(
-        'requests = 4_000\nflush_at_end = true\nsize = "512 B"\nalignment = "512 B"\nfootprint = 1.0',
+        'requests = 4_600\nflush_at_end = true\nsize = "512 B"\nalignment = "512 B"\nfootprint = 1.0',
         'requests = 1_000\nflush_at_end = true\nsize = "512 B"\nalignment = "512 B"\nfootprint = 1.0',
     )
     assert text != TEXT

@@ -27,7 +27,7 @@ LISTED = {
     ),
     "minv": (
         16,
-        "1363bd3a3c44215edcdecf1886143b54a6f10bd74def39c38853a2487d46938a",
+        "5bf02dfb8cdc00ce031c1a6a3b1b95a17b8afb212cb5786ffd2566399a90f089",
         ("fig", "abstract.", "sec"),
     ),
     "wap-lru": (

@@ -1,16 +1,15 @@
 //! An FTL mounted on a device, each chosen at run time.
 //!
 //! FTLs are generic over the device, so a counting run compiles into one loop. This loop is worth its compile time
-//! once: this crate compiles every FTL for three device kinds; `lab`, the crates above it and the proofs call the
-//! functions here.
+//! once: this crate compiles the FTLs; `lab`, the crates above it and the proofs call the functions here.
 //!
-//! | kind | function | for |
-//! |---|---|---|
-//! | `Counting<Lean>` | [`counting`] | counts without time |
-//! | `Timed<Counting<Lean>>` | [`timed`] | the default |
-//! | `Box<dyn Device>` | [`on`] | bytes, faults, cells that age, power cuts, operation logs, suspended erases |
+//! | device | function | for | FTLs |
+//! |---|---|---|---|
+//! | `Box<dyn Device>` | [`on`] | bytes, faults, cells that age, power cuts, operation logs, suspended erases | all |
+//! | `Counting<Lean>` | [`counting`] | counts without time | those whose [`Ftl::OWN_LOOPS`] has it; the others in a box |
+//! | `Timed<Counting<Lean>>` | [`timed`] | the default | the same |
 //!
-//! Every mount runs on the third kind, also for the other two: recovery happens once a run, so it is compiled once.
+//! Every mount runs in a box: recovery happens once a run, so it is compiled once.
 
 mod chip;
 
@@ -123,7 +122,7 @@ pub fn on(ftl: &FtlConfig, nand: Box<dyn Device>, logical_pages: u32) -> Result<
 /// As [`Ftl::mount`].
 pub fn counting(ftl: &FtlConfig, nand: Counting<Lean>, logical_pages: u32) -> Result<Box<dyn Drive>, FtlError> {
     let lean = |nand| inside::<WithContent<Counting<Lean>>>(nand).into_inner();
-    ftl.dispatch(Lent { nand: Box::new(WithContent::new(nand)), logical_pages, lean })
+    ftl.dispatch(Lent::<_, false> { nand: Box::new(WithContent::new(nand)), logical_pages, lean })
 }
 
 /// Mounts an FTL on a counting device in a kept state, and goes on without spare areas: the lean form cannot be
@@ -133,7 +132,7 @@ pub fn counting(ftl: &FtlConfig, nand: Counting<Lean>, logical_pages: u32) -> Re
 /// As [`Ftl::mount`].
 pub fn counting_from(ftl: &FtlConfig, kept: Counting, logical_pages: u32) -> Result<Box<dyn Drive>, FtlError> {
     let lean = |nand| inside::<WithContent<Counting>>(nand).into_inner().into_lean();
-    ftl.dispatch(Lent { nand: Box::new(WithContent::new(kept)), logical_pages, lean })
+    ftl.dispatch(Lent::<_, false> { nand: Box::new(WithContent::new(kept)), logical_pages, lean })
 }
 
 /// As [`counting`], with time.
@@ -142,7 +141,7 @@ pub fn counting_from(ftl: &FtlConfig, kept: Counting, logical_pages: u32) -> Res
 /// As [`Ftl::mount`].
 pub fn timed(ftl: &FtlConfig, nand: Timed<Counting<Lean>>, logical_pages: u32) -> Result<Box<dyn Drive>, FtlError> {
     let lean = |nand| inside::<WithContent<Timed<Counting<Lean>>>>(nand).into_inner();
-    ftl.dispatch(Lent { nand: Box::new(WithContent::new(nand)), logical_pages, lean })
+    ftl.dispatch(Lent::<_, true> { nand: Box::new(WithContent::new(nand)), logical_pages, lean })
 }
 
 /// As [`counting_from`], with time.
@@ -151,7 +150,7 @@ pub fn timed(ftl: &FtlConfig, nand: Timed<Counting<Lean>>, logical_pages: u32) -
 /// As [`Ftl::mount`].
 pub fn timed_from(ftl: &FtlConfig, kept: Timed<Counting>, logical_pages: u32) -> Result<Box<dyn Drive>, FtlError> {
     let lean = |nand| inside::<WithContent<Timed<Counting>>>(nand).into_inner().map(Counting::into_lean);
-    ftl.dispatch(Lent { nand: Box::new(WithContent::new(kept)), logical_pages, lean })
+    ftl.dispatch(Lent::<_, true> { nand: Box::new(WithContent::new(kept)), logical_pages, lean })
 }
 
 /// Takes a device with a known type out of its box.
@@ -166,19 +165,25 @@ pub fn inside<N: 'static>(nand: Box<dyn Device>) -> N {
 }
 
 /// Mounts an FTL on a boxed device; `lean` then converts it.
-struct Lent<N> {
+struct Lent<N, const TIMED: bool> {
     nand: Box<dyn Device>,
     logical_pages: u32,
     lean: fn(Box<dyn Device>) -> N,
 }
 
-impl<N: Nand<Buf = ()> + Chip + Send + 'static> Visitor for Lent<N> {
+impl<N: Nand<Buf = ()> + Chip + Send + 'static, const TIMED: bool> Visitor for Lent<N, TIMED> {
     type Out = Result<Box<dyn Drive>, FtlError>;
 
     fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
         let Self { mut nand, logical_pages, lean } = self;
         let ftl = mounted::<F>(&mut nand, logical_pages, config)?;
-        Ok(Box::new(Mounted::<F, N> { disk: Disk::assemble(ftl, lean(nand)), config: config.clone() }))
+        let config = config.clone();
+        // The compiler leaves out the other branch.
+        if const { F::OWN_LOOPS.has(TIMED) } {
+            Ok(Box::new(Mounted::<F, N> { disk: Disk::assemble(ftl, lean(nand)), config }))
+        } else {
+            Ok(Box::new(Mounted::<F, Box<dyn Device>> { disk: Disk::assemble(ftl, nand), config }))
+        }
     }
 }
 

@@ -75,7 +75,7 @@ use crate::parts::flash_map::FlashMap;
 use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::noted_map::Holds;
 use crate::parts::partial::{merged, padded, read_mapped};
-use crate::{Events, Facts, FtlError, RamUse, Variant};
+use crate::{Events, Facts, FtlError, OwnLoops, RamUse, Variant};
 pub use cmt::{Cache, Cdftl, Leaftl, Learned, Sftl, Tpftl};
 use cmt::{Cmt, Slot};
 pub use config::{Allocation, Config};
@@ -181,6 +181,7 @@ impl Scheme {
 
 impl engine::Scheme for Scheme {
     type Config = Config;
+    const OWN_LOOPS: OwnLoops = OwnLoops::BOTH;
 
     const PAGED_VARIANT: Option<&'static str> = Some("cmt_2");
 

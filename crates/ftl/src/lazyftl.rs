@@ -63,7 +63,7 @@ use crate::parts::engine::{self, PageMapped, Pages, Target};
 use crate::parts::flash_map::FlashMap;
 use crate::parts::map_entries::entries_per_map_page;
 use crate::parts::partial::{read_mapped, store_whole};
-use crate::{Events, FtlError, RamUse, Variant};
+use crate::{Events, FtlError, OwnLoops, RamUse, Variant};
 pub use config::Config;
 use convert::MapCache;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Oob, Ppa, Rules, SectorMask, Time};
@@ -123,6 +123,7 @@ impl Scheme {
 
 impl engine::Scheme for Scheme {
     type Config = Config;
+    const OWN_LOOPS: OwnLoops = OwnLoops::NONE;
     const FOLLOWS: bool = false;
 
     const PAGED_VARIANT: Option<&'static str> = Some("one_by_one");

@@ -59,7 +59,7 @@ use crate::parts::partial::{padded, read_mapped};
 pub use crate::parts::placement::{
     Dac, FdpOptions, GroupUse, Handles, Midas, Origins, Placement, PlacementUse, Streams, TwoPools, Warcip,
 };
-use crate::{Facts, FtlError, RamUse, Variant};
+use crate::{Facts, FtlError, OwnLoops, RamUse, Variant};
 use nandlab_nand::{Geometry, Kind, Lpn, Nand, Ppa, Rules, SectorMask};
 
 /// The FTL.
@@ -85,6 +85,7 @@ impl Noted for Scheme {
 
 impl engine::Scheme for Scheme {
     type Config = Config;
+    const OWN_LOOPS: OwnLoops = OwnLoops::BOTH;
     const RESERVES_OPEN_ROOM: bool = true;
     const WAITS: bool = true;
     const PADS_PAIRS: bool = true;

@@ -87,7 +87,7 @@
 pub use crate::parts::collection::Collection;
 use crate::parts::sectored::{self, sectored_options, Options, SectorMapped};
 pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
-use crate::Variant;
+use crate::{OwnLoops, Variant};
 
 /// The sector map.
 pub type SectorMap = SectorMapped<Scheme>;
@@ -109,6 +109,7 @@ const FORM: u16 = 3;
 
 impl sectored::Scheme for Scheme {
     type Config = Config;
+    const OWN_LOOPS: OwnLoops = OwnLoops::BOTH;
     const NAME: &'static str = "sector_map";
 
     fn variants() -> Vec<Variant<Config>> {

@@ -50,7 +50,7 @@
 use crate::error::in_range;
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
-use crate::{FtlError, RamUse, Variant};
+use crate::{FtlError, OwnLoops, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 
 /// The FTL.
@@ -281,6 +281,7 @@ impl Scheme {
 
 impl block_mapped::Scheme for Scheme {
     type Config = Config;
+    const OWN_LOOPS: OwnLoops = OwnLoops::NONE;
     const NAME: &'static str = "superblock";
 
     fn variants() -> Vec<Variant<Config>> {

@@ -10,6 +10,7 @@ mod machine;
 mod traces;
 
 use crate::error::{ConfigError, LabError};
+use crate::json;
 use nandlab_workload::nearest;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -247,7 +248,7 @@ pub fn run(wanted: &[String], quick: bool, tell: &mut dyn FnMut(&str) -> bool) -
 
 /// `figures` as one JSON document.
 pub fn to_json(figures: &[Figure]) -> String {
-    serde_json::to_string(figures).expect("figures have text keys and finite numbers only")
+    json::text(figures)
 }
 
 fn figure(bench: &Bench, measured: Measured, limit: Option<f64>) -> Figure {

@@ -46,6 +46,7 @@ pub use sizing::Sizing;
 pub use tree::Format;
 
 use crate::error::{ConfigError, LabError};
+use crate::json;
 use advice::Advice;
 use device::DeviceTable;
 use nandlab_block::ZoneShape;
@@ -243,7 +244,7 @@ impl Experiment {
 
     /// The experiment as JSON, with every default explicit; parsing it again gives the same experiment.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("an experiment has text keys and finite numbers only")
+        json::text(self)
     }
 
     /// Block and page counts.

@@ -9,7 +9,7 @@
 //! * [`run`](run()): precondition, play, measure.
 //! * [`served`]: a device in an image that programs use.
 //!
-//! Beside them: [`papers`], [`lists`] with everything that has a name, [`traces`] (examined without a run), and
+//! Beside them: [`json`], [`papers`], [`lists`] with everything that has a name, [`traces`] (examined without a run), and
 //! [`bench`].
 
 pub mod bench;
@@ -17,6 +17,7 @@ pub mod bundled;
 pub mod config;
 mod control;
 mod error;
+pub mod json;
 mod latency;
 pub mod lists;
 pub mod memories;

@@ -1,6 +1,9 @@
 //! The choices of the crates below, as JSON.
 
 use crate::config;
+use crate::config::tree::{Format, Tree};
+use crate::config::typed::typed;
+use crate::json;
 use crate::memories::{self, MemoryCosts, MemoryProfile};
 use crate::profiles;
 use nandlab_fs::Over;
@@ -8,6 +11,7 @@ use nandlab_ftl::bast;
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_nand::profile::Profile;
 use nandlab_workload::trace;
+use serde::de::DeserializeOwned;
 use serde::Serialize;
 
 /// Every list.
@@ -138,7 +142,7 @@ pub fn lists() -> Lists {
 
 /// [`lists`] as one JSON document.
 pub fn to_json() -> String {
-    serde_json::to_string(&lists()).expect("lists have text keys and finite numbers only")
+    json::text(&lists())
 }
 
 /// An entry described by its source file.
@@ -196,7 +200,7 @@ fn head_comment(source: &str) -> String {
 }
 
 fn device(bundled: &crate::bundled::Bundled) -> DeviceChoice {
-    let profile: Profile = toml::from_str(bundled.text).expect("a test reads every bundled profile");
+    let profile: Profile = profile(bundled);
     let geometry = profile.geometry().expect("a test reads every bundled profile");
     DeviceChoice {
         name: bundled.name,
@@ -216,8 +220,15 @@ fn device(bundled: &crate::bundled::Bundled) -> DeviceChoice {
     }
 }
 
+/// # Panics
+/// If the bundled file is not what it should be; a test reads each.
+fn profile<T: DeserializeOwned>(bundled: &crate::bundled::Bundled) -> T {
+    let read = Tree::parse(bundled.text, Format::Toml, bundled.name).and_then(|tree| typed(&tree, "", &tree.root));
+    read.unwrap_or_else(|error| panic!("{}: {error}", bundled.name))
+}
+
 fn memory(bundled: &crate::bundled::Bundled) -> MemoryChoice {
-    let profile: MemoryProfile = toml::from_str(bundled.text).expect("a test reads every bundled memory");
+    let profile: MemoryProfile = profile(bundled);
     let MemoryProfile { description: summary, source, costs, .. } = profile;
     MemoryChoice { name: bundled.name, summary, source, costs, doc: bundled.text }
 }

@@ -57,6 +57,7 @@ pub use worn::{Cycles, Worn};
 pub use zones::ZonesRecord;
 
 use crate::config::Experiment;
+use crate::json;
 use nandlab_ftl::Events;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cell, Matrix};
@@ -485,6 +486,6 @@ pub struct FaultRecord {
 impl Record {
     /// The record as one JSON document.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("a record has text keys and finite numbers only")
+        json::text(self)
     }
 }

@@ -6,6 +6,7 @@ mod live;
 mod rescued;
 mod units;
 
+use crate::json;
 pub use files::Asked;
 use lifetime::Saved;
 pub use lifetime::{Lifetime, Unsaved, SAVE_EVERY_BYTES, SAVE_EVERY_S};
@@ -112,7 +113,7 @@ impl Served {
         }
         let identity = Some(format!("{:032x}", drawn()));
         let text = Text { version: env!("CARGO_PKG_VERSION").to_owned(), identity, experiment: value };
-        let text = serde_json::to_string(&text).expect("text keys and finite numbers only");
+        let text = json::text(&text);
         let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer.nvram_bytes(&sizing.geometry));
         let nvram = experiment.fs.as_ref().map_or(buffer, |fs| buffer.max(fs.nvram_bytes(&sizing.geometry)));
         let rules = experiment.device.profile.rules;
@@ -372,7 +373,7 @@ fn saved(image: &ImageFile) -> Saved {
 /// Keeps `all` in the image, with what the flash did until now.
 fn keep(image: &ImageFile, all: &Lifetime, in_use: bool) -> Result<(), LabError> {
     let saved = Saved::new(all.clone(), image.work(), in_use);
-    let state = serde_json::to_string(&saved).expect("text keys and finite numbers only");
+    let state = json::text(&saved);
     image.save_state(&state).map_err(|error| of_image(&error))
 }
 

@@ -10,6 +10,7 @@ pub use profile::{profile, ProfileOptions};
 
 use crate::config::{Experiment, Format};
 use crate::error::{ConfigError, LabError};
+use crate::json;
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use nandlab_block::Request;
@@ -220,5 +221,5 @@ pub fn convert(
     }
     let done =
         Converted { from: selected.records.format().name(), to: format, requests: selected.given, dropped, notices };
-    Ok(serde_json::to_string(&done).expect("a conversion has text keys and finite numbers only"))
+    Ok(json::text(&done))
 }

@@ -9,6 +9,7 @@ use crate::means::Means;
 use crate::regions::Regions;
 use crate::sockets::{connect, is_short, Listener, SocketError, Stream};
 use crate::Disk;
+use nandlab_lab::json;
 use nandlab_nand::backed::open_regular;
 use serde_json::{json, Value};
 use std::ffi::OsStr;
@@ -106,7 +107,7 @@ fn asked(disk: &Disk, line: &str) -> Result<Value, String> {
     let said = |error: io::Error| error.to_string();
     match what {
         "stats" => Ok(disk.stats()),
-        "live" => serde_json::to_value(disk.live()).map_err(|error| error.to_string()),
+        "live" => Ok(json::value(&disk.live())),
         "record" => disk.record_to(Path::new(rest)).map(|()| json!({ "recording": rest })).map_err(said),
         "end-record" => disk.end_record().map(|requests| json!({ "requests": requests })).map_err(said),
         "regions" => {

@@ -15,6 +15,7 @@ use epoch::Epoch;
 use followed::Followed;
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
+use nandlab_lab::json;
 use nandlab_lab::served::{Access, Asked, Checked, Lifetime, Live, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 use nandlab_lab::LabError;
 use nandlab_nand::backed::{BackedError, ImageFile};
@@ -153,14 +154,10 @@ impl Disk {
     /// made.
     pub fn stats(&self) -> Value {
         let mut inner = self.lock();
-        let record = serde_json::to_value(inner.served.record()).expect("a record has text keys");
-        let mut record = match record {
-            Value::Object(record) => record,
-            _ => unreachable!("a record is an object"),
-        };
-        record.insert("in_all".into(), inner.served.lifetime().told());
-        record.insert("wall_s".into(), self.started.elapsed().as_secs_f64().into());
-        Value::Object(record)
+        let mut record = json::value(&inner.served.record());
+        record["in_all"] = inner.served.lifetime().told();
+        record["wall_s"] = self.started.elapsed().as_secs_f64().into();
+        record
     }
 
     /// The device's current state, for a page.

@@ -2,6 +2,7 @@
 
 use crate::http::{Block, Kind, Snapshot, Watched};
 use crate::Disk;
+use nandlab_lab::json;
 use nandlab_lab::served::{LiveBlock, LiveKind};
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ impl Watched for Disk {
     fn snapshot(&self) -> Snapshot {
         let live = self.live();
         Snapshot {
-            figures: serde_json::to_value(&live).expect("counts are JSON"),
+            figures: json::value(&live),
             pages_per_block: live.pages_per_block,
             blocks: live.blocks.iter().map(shown).collect(),
         }

@@ -2,7 +2,7 @@
 
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::parts::store::{self, Found, Options, Store};
-use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Recycling, Trims, Uses, Variant};
+use crate::{BlockState, Events, Facts, Ftl, FtlError, OwnLoops, RamUse, Recycling, Trims, Uses, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Rules, SectorMask};
 
 /// A block-mapped FTL's scheme: it decides which block takes a page, and when to merge.
@@ -11,6 +11,9 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
     /// Table name.
     const NAME: &'static str;
+
+    /// As [`Ftl::OWN_LOOPS`].
+    const OWN_LOOPS: OwnLoops = OwnLoops::COUNTING;
 
     /// As [`Ftl::variants`].
     fn variants() -> Vec<Variant<Self::Config>>;
@@ -166,6 +169,7 @@ impl<S: Scheme> BlockMapped<S> {
 
 impl<S: Scheme> Ftl for BlockMapped<S> {
     type Config = S::Config;
+    const OWN_LOOPS: OwnLoops = S::OWN_LOOPS;
 
     fn variants() -> Vec<Variant<S::Config>> {
         S::variants()

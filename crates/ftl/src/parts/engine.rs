@@ -55,7 +55,7 @@ pub use super::shares::Quota;
 use super::victim::VictimPolicy;
 use super::wear::WearPolicy;
 use crate::future::Future;
-use crate::{BlockState, Events, Facts, Ftl, FtlError, RamUse, Uses, Variant};
+use crate::{BlockState, Events, Facts, Ftl, FtlError, OwnLoops, RamUse, Uses, Variant};
 pub use background::Background;
 pub(crate) use config::variants;
 pub use config::{Collection, Config, ValidPages};
@@ -130,6 +130,7 @@ pub struct PageMapped<S> {
 
 impl<S: Scheme> Ftl for PageMapped<S> {
     type Config = S::Config;
+    const OWN_LOOPS: OwnLoops = S::OWN_LOOPS;
     const PAGED_VARIANT: Option<&'static str> = S::PAGED_VARIANT;
     const PADS_PAIRS: bool = S::PADS_PAIRS;
 

@@ -46,7 +46,7 @@ use super::blocks::keeper::Keeper;
 use super::collection::Collection;
 use super::flash_map::{FlashMap, Shape};
 use super::merge_buffer::{check_buffers, Gathered, Written, DEAD};
-use crate::{error, BlockState, Events, Facts, Ftl, FtlError, RamUse, Variant};
+use crate::{error, BlockState, Events, Facts, Ftl, FtlError, OwnLoops, RamUse, Variant};
 use cmt::Cmt;
 use emptying::Emptying;
 use holds::{Holds, PagesHold};
@@ -188,6 +188,9 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// The table's name.
     const NAME: &'static str;
 
+    /// As [`Ftl::OWN_LOOPS`].
+    const OWN_LOOPS: OwnLoops = OwnLoops::COUNTING;
+
     /// As [`Ftl::variants`].
     fn variants() -> Vec<Variant<Self::Config>>;
 
@@ -328,6 +331,7 @@ impl<S: Scheme> SectorMapped<S> {
 
 impl<S: Scheme> Ftl for SectorMapped<S> {
     type Config = S::Config;
+    const OWN_LOOPS: OwnLoops = S::OWN_LOOPS;
     const PAGED_VARIANT: Option<&'static str> = Some("paged");
 
     fn variants() -> Vec<Variant<S::Config>> {

@@ -7,6 +7,7 @@ use super::tree::{Format, Part, Tree};
 use super::typed::typed;
 use super::usual;
 use crate::error::ConfigError;
+use crate::json;
 use crate::profiles;
 use nandlab_ftl::ZoneOptions;
 use nandlab_nand::profile::{Energy, Profile, Timing};
@@ -205,7 +206,7 @@ impl Device {
             ));
         }
         notices.extend(table.idle_times());
-        let own = object(serde_json::to_value(own.timing));
+        let own = object(&own.timing);
         notices.extend(usual::notices("device.timing", &table.timing, &own));
         if profiles::LIST.iter().all(|bundled| bundled.name != table.profile) {
             notices.extend(usual::notices("timing", &own, &Map::new()));
@@ -241,7 +242,7 @@ impl Device {
     /// The device as a table with every default explicit.
     fn to_table(&self) -> DeviceTable {
         let Profile { shape, rules, timing, energy, controller, link, .. } = &self.profile;
-        let mut shape = object(serde_json::to_value(shape));
+        let mut shape = object(shape);
         if self.capacity.is_some() {
             shape.shift_remove("blocks_per_plane");
         }
@@ -252,11 +253,11 @@ impl Device {
             blocks_per_plane: self.blocks_per_plane,
             model: self.model,
             shape,
-            rules: object(serde_json::to_value(rules)),
-            timing: object(serde_json::to_value(timing)),
-            energy: energy.map(|energy| object(serde_json::to_value(energy))),
-            controller: controller.map(|controller| object(serde_json::to_value(controller))),
-            link: link.map(|link| object(serde_json::to_value(link))),
+            rules: object(rules),
+            timing: object(timing),
+            energy: energy.map(|energy| object(&energy)),
+            controller: controller.map(|controller| object(&controller)),
+            link: link.map(|link| object(&link)),
             zones: self.zones,
             faults: self.faults.clone(),
             reliability: self.reliability.clone(),
@@ -268,9 +269,9 @@ pub(super) fn serialize<S: Serializer>(device: &Device, serializer: S) -> Result
     device.to_table().serialize(serializer)
 }
 
-fn object(value: Result<Value, serde_json::Error>) -> Map<String, Value> {
-    match value {
-        Ok(Value::Object(map)) => map,
+fn object(of: &impl Serialize) -> Map<String, Value> {
+    match json::value(of) {
+        Value::Object(map) => map,
         _ => Map::new(),
     }
 }

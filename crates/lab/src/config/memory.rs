@@ -5,6 +5,7 @@ use super::tree::{Format, Part, Tree};
 use super::typed::typed;
 use super::Arrival;
 use crate::error::ConfigError;
+use crate::json;
 use crate::memories::{self, MemoryCosts, MemoryProfile};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -124,7 +125,7 @@ fn one(tree: &Tree, at: &str, usual: &str, table: &Map<String, Value>, base: &Pa
     if let Some((key, message)) = whole.costs.wrong() {
         return Err(own.error(key, Part::Value, format!("{key}: {message}")));
     }
-    let costs = serde_json::to_value(whole.costs).expect("costs are finite numbers");
+    let costs = json::value(&whole.costs);
     let mut merged = costs.as_object().expect("costs are a table").clone();
     for (name, value) in table.iter().filter(|(name, _)| *name != "profile") {
         if !merged.contains_key(name) {

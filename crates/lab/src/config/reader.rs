@@ -204,6 +204,15 @@ fn in_words(expected: &str) -> String {
 pub(super) struct Reader<'a>(pub(super) &'a Value);
 
 impl Reader<'_> {
+    /// The error of a value of another kind than the visitor takes. With `deserialize_any` in its place, every type would be
+    /// compiled for every kind of value.
+    fn unlike(self, visitor: &dyn Expected) -> Wrong {
+        match self.deserialize_any(Nothing(visitor)) {
+            Ok(never) => match never {},
+            Err(wrong) => wrong,
+        }
+    }
+
     /// A whole number written with a fraction or an exponent, such as 1e6.
     fn whole(self) -> Option<u64> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -274,26 +283,66 @@ impl<'de> Deserializer<'de> for Reader<'_> {
             Value::Object(map) => Err(Wrong::choice(map.keys().cloned().collect(), variants)),
             _ => {
                 let expected = format!("one of {}", variants.join(", "));
-                self.deserialize_any(Nothing(&expected)).map(|never| match never {})
+                Err(self.unlike(&expected.as_str()))
             }
         }
     }
 
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.0 {
+            Value::Object(map) => visitor.visit_map(Entries { entries: map.iter().collect(), at: 0 }),
+            _ => Err(self.unlike(&visitor)),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.0 {
+            Value::Array(values) => visitor.visit_seq(Items { values, at: 0 }),
+            _ => Err(self.unlike(&visitor)),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.0 {
+            Value::String(text) => visitor.visit_str(text),
+            _ => Err(self.unlike(&visitor)),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.0 {
+            Value::Bool(truth) => visitor.visit_bool(*truth),
+            _ => Err(self.unlike(&visitor)),
+        }
+    }
+
     serde::forward_to_deserialize_any! {
-        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct identifier ignored_any
+        i128 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier ignored_any
     }
 }
 
 /// Accepts no value: its error names the given value.
-struct Nothing<'a>(&'a str);
+struct Nothing<'a>(&'a dyn Expected);
 
 enum Never {}
 
 impl Visitor<'_> for Nothing<'_> {
     type Value = Never;
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0)
+        Expected::fmt(self.0, f)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::config::Experiment;
 use crate::error::LabError;
+use crate::json;
 use crate::record::{device_record, DeviceRecord};
 use crate::run::source::count;
 use crate::run::state;
@@ -69,5 +70,5 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
     let device = device_record(&experiment.device, &sizing);
     let notices = [experiment.notices.clone(), said].concat();
     let inspection = Inspection { device, trace, operations, notices };
-    Ok(serde_json::to_string(&inspection).expect("an inspection has text keys and finite numbers only"))
+    Ok(json::text(&inspection))
 }

@@ -12,6 +12,7 @@ use super::begun::Begun;
 use crate::config::{Experiment, Model, Precondition, Sizing, SteadyWrites};
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
+use crate::json;
 use crate::record::{PreconditionRecord, StopReason};
 use crate::run::session::Run;
 use crate::stack::{self, Logs, Start};
@@ -78,8 +79,7 @@ impl Played {
         if experiment.precondition.steady_writes == SteadyWrites::Uniform {
             return Ok(None);
         }
-        let value = |json: Result<Value, _>| json.expect("text keys and finite numbers only");
-        let mut workload = value(serde_json::to_value(&experiment.workload));
+        let mut workload = json::value(&experiment.workload);
         for file in ["/trace/path", "/fio/path"] {
             let Some(Value::String(name)) = workload.pointer_mut(file) else { continue };
             let path = experiment.base.join(&*name);
@@ -88,9 +88,9 @@ impl Played {
         }
         let pace = experiment.paces_itself().then(|| {
             let (host, device) = (&experiment.host, &experiment.device);
-            json!({ "host": host, "device": { "model": device.model, "timing": device.profile.timing } })
+            json!({ "host": json::value(host), "device": { "model": json::value(&device.model), "timing": json::value(&device.profile.timing) } })
         });
-        Ok(Some(Self { workload, buffer: value(serde_json::to_value(&experiment.buffer)), pace }))
+        Ok(Some(Self { workload, buffer: json::value(&experiment.buffer), pace }))
     }
 }
 
@@ -206,7 +206,7 @@ impl State {
         let part = path.with_file_name(name);
         let mut write = || {
             let mut out = BufWriter::new(File::create_new(&part)?);
-            let text = serde_json::to_vec(&self.made).expect("text keys and finite numbers only");
+            let text = json::text(&self.made).into_bytes();
             out.write_all(MAGIC)?;
             for number in [VERSION, text.len() as u32, sum(&text)] {
                 out.write_all(&number.to_le_bytes())?;
@@ -313,12 +313,12 @@ fn read_made(input: &mut impl Read) -> Result<Made, String> {
 }
 
 fn ftl_of(experiment: &Experiment) -> Value {
-    serde_json::to_value(&experiment.ftl).expect("text keys and finite numbers only")
+    json::value(&experiment.ftl)
 }
 
 /// The rules with their omitted default values filled in.
 fn rules_in_full(rules: &Rules) -> Value {
-    let mut value = serde_json::to_value(rules).expect("text keys and finite numbers only");
+    let mut value = json::value(rules);
     if let Value::Object(table) = &mut value {
         table.insert("bits_per_cell".to_owned(), rules.bits_per_cell.into());
         table.insert("pair_distance".to_owned(), rules.pair_distance.into());
@@ -347,13 +347,8 @@ fn check_device(experiment: &Experiment, what: &str, option: &str) -> Result<(),
 impl Made {
     /// Checks that a run of `experiment` can begin with this state: the same device below the same FTL.
     fn check(&self, experiment: &Experiment, sizing: &Sizing) -> Result<(), String> {
-        let value = |json: Result<Value, _>| json.expect("text keys and finite numbers only");
         let pairs = [
-            (
-                "device.shape",
-                value(serde_json::to_value(self.shape)),
-                value(serde_json::to_value(sizing.geometry.shape())),
-            ),
+            ("device.shape", json::value(&self.shape), json::value(&sizing.geometry.shape())),
             ("device.rules", rules_in_full(&self.rules), rules_in_full(&experiment.device.profile.rules)),
             ("ftl", self.ftl.clone(), ftl_of(experiment)),
         ];
@@ -373,7 +368,7 @@ impl Made {
         if asked == nothing {
             return Ok(());
         }
-        let options = |options: &Precondition| value(serde_json::to_value(options));
+        let options = |options: &Precondition| json::value(options);
         let said = difference("precondition", &options(&writes(&self.precondition)), &options(&asked));
         let said = said.or_else(|| difference("seed", &self.seed.into(), &experiment.seed.into()));
         match said {

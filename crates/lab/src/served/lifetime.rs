@@ -1,5 +1,6 @@
 //! What a device did since its image was made.
 
+use crate::json;
 use crate::record::{FlashCounts, HostCounts};
 use nandlab_nand::backed::Work;
 use nandlab_nand::{Cell, Matrix, Origin, Time, ERASE_SHARE};
@@ -134,8 +135,8 @@ impl Lifetime {
 
     /// All of it as JSON, with what the flash did, and the bounds of what is not known.
     pub fn told(&self) -> serde_json::Value {
-        let mut told = serde_json::to_value(self).expect("counts are JSON");
-        told["flash"] = serde_json::to_value(self.flash()).expect("counts are JSON");
+        let mut told = json::value(self);
+        told["flash"] = json::value(&self.flash());
         told["unsaved"]["written_bytes_at_most"] = (self.unsaved.kills * SAVE_EVERY_BYTES).into();
         told["unsaved"]["seconds_at_most"] = (self.unsaved.kills * SAVE_EVERY_S).into();
         told

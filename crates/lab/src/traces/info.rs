@@ -3,6 +3,7 @@
 use super::heat::Heat;
 use super::{explained, Watch};
 use crate::error::{ConfigError, LabError};
+use crate::json;
 use crate::latency::RecordedMeter;
 use crate::record::Latencies;
 use hdrhistogram::Histogram;
@@ -236,7 +237,7 @@ pub fn info(config: &Config, base: &Path, options: InfoOptions, watch: Watch<'_>
     config.check_requests(base, &summary).map_err(explained)?;
     let pictures = options.pictures.then(|| pictures(config, base, &summary, &look, watch)).transpose()?;
     let info = described(config, base, summary, &look, pictures);
-    Ok(serde_json::to_string(&info).expect("what a trace holds has text keys and finite numbers only"))
+    Ok(json::text(&info))
 }
 
 fn described(config: &Config, base: &Path, summary: Summary, look: &Look, pictures: Option<Pictures>) -> Info {

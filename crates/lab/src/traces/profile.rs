@@ -2,6 +2,7 @@
 
 use super::{explained, wrong, Watch};
 use crate::error::LabError;
+use crate::json;
 use crate::record::PlacementRecord;
 use nandlab_block::{Op, Request};
 use nandlab_buffer::wap_lru::profile::{percentile, Interval, Look, Profiled, Profiler, Thresholds};
@@ -185,7 +186,7 @@ pub fn profile(config: &Config, base: &Path, options: &ProfileOptions, watch: Wa
             .collect(),
         notices,
     };
-    Ok(serde_json::to_string(&told).expect("a profile has text keys and finite numbers only"))
+    Ok(json::text(&told))
 }
 
 /// Visits a trace's reads and writes; returns its format and the ignored records.

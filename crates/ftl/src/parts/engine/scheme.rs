@@ -26,7 +26,7 @@ use super::Pages;
 use crate::future::Future;
 use crate::parts::blocks::table::BlockTable;
 use crate::parts::noted_map::Holds;
-use crate::{Events, Facts, FtlError, RamUse, Variant};
+use crate::{Events, Facts, FtlError, OwnLoops, RamUse, Variant};
 use nandlab_block::Op;
 use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, Ppa, Rules, SectorMask};
 
@@ -40,6 +40,9 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
 
     /// As [`Ftl::PADS_PAIRS`]: the scheme's pages are all at the engine's frontiers.
     const PADS_PAIRS: bool = false;
+
+    /// As [`Ftl::OWN_LOOPS`].
+    const OWN_LOOPS: OwnLoops = OwnLoops::COUNTING;
 
     /// As [`Ftl::variants`].
     fn variants() -> Vec<Variant<Self::Config>>;
