@@ -188,7 +188,7 @@ impl<N: Nand<Buf = ()> + Chip + Send + 'static, const TIMED: bool> Visitor for L
 }
 
 fn mounted<F: Ftl>(nand: &mut Box<dyn Device>, logical_pages: u32, config: &F::Config) -> Result<F, FtlError> {
-    F::check_pairs(nand.rules())?;
+    F::check_rules(nand.rules())?;
     nandlab_ftl::mount(nand, logical_pages, config)
 }
 

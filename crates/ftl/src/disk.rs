@@ -36,7 +36,7 @@ struct Piece {
 }
 
 impl<F: Ftl, N: Nand> Disk<F, N> {
-    /// Mounts an FTL on `nand`, and writes again what it keeps of pages that may be unstable.
+    /// Mounts an FTL on `nand`, as [`crate::mount`].
     ///
     /// # Errors
     /// As [`Ftl::mount`].
@@ -90,11 +90,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
 
     /// Derives every invariant in the FTL anew from flash.
     pub fn check(&mut self) {
-        // As a mount would read it.
-        self.nand.ctx().read_again(crate::doubted::READS_AGAIN);
-        self.ftl.check(&mut self.nand);
-        self.nand.ctx().read_again(0);
-        self.nand.ctx().take_doubted();
+        crate::doubted::reading_again(&mut self.nand, |nand| self.ftl.check(nand));
         let free = self.ftl.blocks().iter().filter(|block| block.is_free).count();
         assert_eq!(self.ftl.free_blocks(), free as u64, "free blocks");
     }

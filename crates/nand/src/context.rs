@@ -7,13 +7,13 @@ mod retry;
 mod taken_up;
 
 pub use crate::cause::Cause;
-use crate::oob::Oob;
 pub use crate::origin::Origin;
 use crate::placement::PlacementId;
 pub use crate::stall::Stall;
 pub use crate::time::Time;
 use crate::timeline::Timeline;
 pub use crate::waits::Waits;
+pub use doubts::Doubted;
 pub use retry::Strain;
 use serde::{Deserialize, Serialize};
 
@@ -187,7 +187,7 @@ pub struct Ctx {
     /// Further reads of a page that a cut program may have left unstable; more than none in a mount alone.
     reads_again: u32,
     /// Pages kept by the mount that may be unstable.
-    doubted: Vec<Oob>,
+    doubted: Vec<Doubted>,
     matrix: Matrix,
     /// The counts' part in blocks with one bit per cell, if a wrapper counts it.
     pub(crate) slc: Option<Box<Matrix>>,

@@ -22,11 +22,13 @@
 //!   fence after it may be under way until its die does something else.
 //! * On a device with pairs a cut program of an upper page destroys the lower page of its pair ([`Rules::pair_distance`]). So
 //!   the answer to a flush, and the erase of an older copy, wait for the programs of the upper pages too.
-//! * A page with a cut program may read well at one time and fail later, or the other way round. What a recovery keeps of
-//!   such a page is written again before anybody relies on it. [`Ctx::read_again`] asks for more patience with reads.
+//! * On a chip with unstable pages ([`Rules::unstable_pages`]) a page with a cut program may read well at one time and fail
+//!   later, or the other way round. What a recovery keeps of such a page is written again before anybody relies on it.
+//!   [`Ctx::read_again`] repeats failing reads.
 //! * A block with a cut erase may read as erased after one power-up, and show old pages after the next.
 //!
 //! [`Rules::pair_distance`]: crate::Rules::pair_distance
+//! [`Rules::unstable_pages`]: crate::Rules::unstable_pages
 //!
 //! To test every cut of a step, clone FTL and device before it and cut operation 1, 2, 3 ... of the step, until
 //! it ends without a cut:
@@ -265,7 +267,7 @@ impl<N: Nand> PowerCut<N> {
         let torn = match form {
             Form::TornPage => Some(Torn::Data),
             Form::TornSpare => Some(Torn::DataAndSpare),
-            Form::UnstablePage => Some(Torn::Unstable),
+            Form::UnstablePage if self.inner.rules().unstable_pages => Some(Torn::Unstable),
             Form::Done => None,
             Form::WeakPage => {
                 self.torn.insert(at, Torn::Nothing);

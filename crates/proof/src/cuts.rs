@@ -4,7 +4,7 @@
 //! `Ftl::variants`) and the faults (`program:12`, `erase:3`: the operation with this number fails) are optional. A
 //! failing case prints its text, and the text replays it.
 
-use crate::device::{devices, paired_devices, timed_devices, Device};
+use crate::device::{devices, paired_devices, timed_devices, unstable_devices, Device};
 use crate::faults::Fault;
 use crate::model::Model;
 use crate::rig::{flash, Flash, Lost, Powered, Rig};
@@ -30,11 +30,6 @@ const TAIL_STEPS: usize = 8;
 /// `zoned/2x2x1x7x4x512-ascending-timed/8124857/cut:68:unstable_erase/cut:2:lost_tail/cut:10:lost_tail` fails.
 const TRUSTS_OLD_ZONES: [&str; 1] = ["zoned"];
 
-/// FTLs that lose flushed data, or show lost data, after a cut that leaves an unstable page. The sector maps fail at one cut with
-/// a small cache: `sector_map:paged_fifo/18x3x512-any/1/cut:109:unstable_page`. The others fail at random cuts in a row, as in
-/// `nftl/16x4x512-dense/11694882/cut:103:unstable_page/cut:5:weak_page/cut:7:torn_erase.unreadable`.
-const TRUSTS_UNSTABLE_PAGES: [&str; 7] = ["fast", "fmax", "hybrid_map", "last", "nftl", "sector_map", "superblock"];
-
 /// The form for a cut of an FTL: [`Form::Clean`] in place of a form that the FTL does not survive. Without notes of trims a page
 /// map's trimmed page can come back with a block whose erase was cut, after a mount has shown an older copy. On a chip without
 /// gaps a page map without a free block fills a closed block further, where an `earlier` cut may have left a weak page.
@@ -43,8 +38,7 @@ pub(crate) fn survived(config: &FtlConfig, device: &Device, earlier: usize, form
     let forgets = is_page && config.facts().trims == Trims::Forgotten;
     let has_rests = is_page && device.rules.program_order == ProgramOrder::AscendingDense;
     let shows_old = form == Form::UnstableErase && (forgets || TRUSTS_OLD_ZONES.contains(&config.name()));
-    let trusts = form == Form::UnstablePage && TRUSTS_UNSTABLE_PAGES.contains(&config.name());
-    if trusts || shows_old || form == Form::WeakPage && earlier > 0 && has_rests {
+    if shows_old || form == Form::WeakPage && earlier > 0 && has_rests {
         return Form::Clean;
     }
     form
@@ -388,13 +382,18 @@ pub fn random_case_on(devices: &[Device], ftl: &[Subject], number: u64, most: u6
     let bench = Bench { subject, device, seed: random.next_u64() >> 40, faults: &faults };
     // On a timed device, pages past a fence matter: half the cuts lose them, after more script steps.
     let first = if device.is_timed() { 240 } else { 120 };
-    let is_known = |&form: &Form| form != Form::PairedPage || device.rules.pair_distance > 0;
+    let is_known = |&form: &Form| match form {
+        Form::PairedPage => device.rules.pair_distance > 0,
+        Form::UnstablePage => device.rules.unstable_pages,
+        _ => true,
+    };
     let forms: Vec<Form> = Form::ALL.into_iter().filter(is_known).collect();
     let cuts: Vec<CutPlan> = (0..1 + random.below(most))
         .map(|depth| CutPlan {
             operation: 1 + random.below(if depth == 0 { first } else { 12 }),
             form: match random.below(forms.len() as u64) {
                 _ if device.is_timed() && random.below(2) == 0 => Form::LostTail,
+                _ if device.rules.unstable_pages && random.below(2) == 0 => Form::UnstablePage,
                 form => survived(&subject.config, &device, depth as usize, forms[form as usize]),
             },
         })
@@ -402,7 +401,7 @@ pub fn random_case_on(devices: &[Device], ftl: &[Subject], number: u64, most: u6
     bench.run(&cuts).unwrap_or(Outcome::NotReached(0))
 }
 
-/// The power cut devices, timed ones last; those with pairs are apart.
+/// The power cut devices, timed ones last; those with pairs or unstable pages are apart.
 fn all_devices() -> Vec<Device> {
     [devices(), timed_devices()].concat()
 }
@@ -434,11 +433,12 @@ impl std::str::FromStr for Case {
     fn from_str(text: &str) -> Result<Self, CaseError> {
         let refuse = |why: String| CaseError(format!("\"{text}\" is no power-cut case: {why}"));
         let mut parts = text.split('/');
-        let (Some(subject), Some(device), Some(seed)) = (parts.next(), parts.next(), parts.next()) else {
+        let (Some(subject), Some(name), Some(seed)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(refuse("write FTL/DEVICE/SEED/CUT/..., as a failing run prints it".into()));
         };
         let subject = subject.parse().map_err(refuse)?;
-        let device = [all_devices(), paired_devices()].concat().into_iter().find(|known| known.name == device);
+        let known = [all_devices(), paired_devices(), unstable_devices()].concat();
+        let device = known.into_iter().find(|known| known.name == name);
         let device = device.ok_or_else(|| refuse("there is no such device".into()))?;
         let seed = seed.parse().map_err(|_| refuse(format!("{seed} is no seed")))?;
         let (mut faults, mut cuts) = (Vec::new(), Vec::new());

@@ -1,8 +1,18 @@
 //! Pages that a mount keeps and does not trust.
 
-use super::Ctx;
-use crate::address::Lpn;
-use crate::oob::{Kind, Oob};
+use super::{Ctx, Origin};
+use crate::address::{Lpn, Seq};
+
+/// A page that was read well and that a power cut may have left unstable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Doubted {
+    /// The logical page; [`Lpn::NONE`] if the page gathers sectors of several.
+    pub lpn: Lpn,
+    /// Its sequence number.
+    pub seq: Seq,
+    /// Its author.
+    pub origin: Origin,
+}
 
 impl Ctx {
     /// From now on a read of a page with a cut program is repeated up to `times` times while it fails; each read is charged.
@@ -17,19 +27,20 @@ impl Ctx {
     }
 
     /// Notes a page that was read well and that a power cut may have left unstable.
-    pub fn doubt(&mut self, page: Oob) {
+    pub fn doubt(&mut self, page: Doubted) {
         self.doubted.push(page);
     }
 
-    /// Notes the logical pages `at` in place of a noted page that gathers their sectors.
-    pub fn doubt_gathered(&mut self, page: Oob, at: impl Iterator<Item = Lpn>) {
-        if self.doubted.iter().any(|doubted| doubted.kind == Kind::Sectors && doubted.seq == page.seq) {
-            self.doubted.extend(at.map(|lpn| Oob { lpn, kind: Kind::Data, ..page }));
+    /// Notes the logical pages `at` in place of a noted page that gathers their sectors, if it has the sequence number `seq`.
+    pub fn doubt_gathered(&mut self, seq: Seq, at: impl Iterator<Item = Lpn>) {
+        let gathered = self.doubted.iter().find(|page| page.lpn == Lpn::NONE && page.seq == seq).copied();
+        if let Some(page) = gathered {
+            self.doubted.extend(at.map(|lpn| Doubted { lpn, ..page }));
         }
     }
 
     /// The pages noted since the last call.
-    pub fn take_doubted(&mut self) -> Vec<Oob> {
+    pub fn take_doubted(&mut self) -> Vec<Doubted> {
         std::mem::take(&mut self.doubted)
     }
 }

@@ -58,11 +58,11 @@ pub enum Form {
     /// second page in a cell corrupts the first one.
     PairedPage,
     /// A program or copy: the spare area is readable, and the data at half of the reads, each drawn anew. At the others it has too
-    /// many bit errors. So it stays until the erase of the block.
+    /// many bit errors. So it stays until the erase of the block. A device without unstable pages
+    /// ([`crate::Rules::unstable_pages`]) knows no such form.
     ///
     /// Source: the UBIFS FAQ of Linux MTD, "unstable bits": a page whose program was cut may read well now and fail later, so
-    /// what a recovery keeps of it is written again. Tseng, Grupp, Swanson, "Understanding the impact of power loss on flash
-    /// memory", DAC 2011, measured such pages. The readable spare area and the share of the reads are our choice.
+    /// what a recovery keeps of it is written again. The readable spare area and the share of the reads are our choice.
     UnstablePage,
 }
 

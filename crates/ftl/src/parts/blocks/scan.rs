@@ -3,13 +3,13 @@
 //! The page programmed last in a block may be torn. So may a page right below one with the resumed mark, and every page
 //! in a block with an unreadable one, which may have carried that mark. Page maps set this mark (`parts/engine`).
 //!
-//! A last page that reads well may be unstable. A mount notes the youngest of them ([`nandlab_nand::Ctx::doubt`]) and writes them
-//! again. One program a die was under way at the cut. Mounts that were cut may have programmed a few pages since.
+//! On a chip with unstable pages a last page that reads well may be unstable. A mount notes the youngest of them
+//! ([`nandlab_nand::Ctx::doubt`]) and writes them again. One program a die was under way at the cut. Mounts that were cut may have programmed a few pages since.
 
 use super::frontier::{has_cycles, RESUMED, SLC};
 use crate::parts::trim_note;
 use crate::FtlError;
-use nandlab_nand::{BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
+use nandlab_nand::{BlockId, Cause, Doubted, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
 
 /// Set in `aux` of the last page of a merge.
 pub(crate) const COMPLETE: u16 = 2;
@@ -206,7 +206,7 @@ fn scan_in<N: Nand>(nand: &mut N, order: fn(&Page) -> u64) -> Result<Scans, FtlE
     Ok(Scans { found, untouched: 0, is_blank })
 }
 
-/// Notes the blocks' last pages, the youngest first, if they are the host's, no newer copy is known, and few pages are younger.
+/// Notes the blocks' last pages, if they are the host's, no newer copy is known, and few pages are younger.
 fn doubt<N: Nand>(nand: &mut N, found: &[Option<BlockScan>]) {
     let geometry = *nand.geometry();
     let highest = found.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
@@ -222,10 +222,9 @@ fn doubt<N: Nand>(nand: &mut N, found: &[Option<BlockScan>]) {
             is_replaced[place] |= copy.seq > doubted[place].seq;
         }
     }
-    let mut kept: Vec<Oob> = doubted.into_iter().zip(is_replaced).filter(|one| !one.1).map(|one| one.0).collect();
-    kept.extend(gathered);
-    kept.sort_unstable_by_key(|oob| std::cmp::Reverse(oob.seq));
-    kept.into_iter().for_each(|oob| nand.ctx().doubt(oob));
+    let newest = doubted.into_iter().zip(is_replaced).filter(|one| !one.1).map(|one| one.0);
+    let gathered = gathered.into_iter().map(|oob| Oob { lpn: Lpn::NONE, ..oob });
+    newest.chain(gathered).for_each(|Oob { lpn, seq, origin, .. }| nand.ctx().doubt(Doubted { lpn, seq, origin }));
 }
 
 fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) -> Result<Option<BlockScan>, FtlError> {

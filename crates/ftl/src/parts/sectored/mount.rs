@@ -12,7 +12,7 @@ use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, Bl
 use crate::parts::flash_map::FoundMap;
 use crate::parts::merge_buffer::{Gathered, Written};
 use crate::{Events, FtlError};
-use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, NandError};
+use nandlab_nand::{BlockId, Cause, Geometry, Nand, NandError};
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
 
@@ -169,9 +169,6 @@ impl<S: Scheme> SectorMapped<S> {
                 Err(NandError::Uncorrectable(_)) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let per_page = self.per_page;
-            let sectors = entries_in(&list).filter(|&sector| sector / per_page < self.logical_pages);
-            nand.ctx().doubt_gathered(oob, sectors.map(|sector| Lpn(sector / per_page)));
             self.holds.set(page, Holds::Sectors);
             found.copies.add_page(page, oob.seq, entries_in(&list)).map_err(|sector| {
                 FtlError::Config(format!(
