@@ -6,8 +6,8 @@ use nandlab_proof::device::unstable_devices;
 use nandlab_proof::rig::flash;
 use nandlab_proof::Rig;
 
-/// FTLs that lose flushed data, or show lost data. Told of no such rule, the sector maps fail at one cut with a small cache, the
-/// block-mapped ones at several cuts in a row. `zns` is not proved.
+/// FTLs that would lose flushed data, or show lost data: the sector maps after one cut with a small cache, the block-mapped ones after
+/// several cuts in a row. `zns` is not proved.
 const REFUSE: [&str; 8] = ["fast", "fmax", "hybrid_map", "last", "nftl", "sector_map", "superblock", "zns"];
 
 #[test]
