@@ -21,7 +21,7 @@ use nandlab_nand::backed::Verified;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{scoped, BlockId, Cause, Counting, Ctx, Nand, NandError, Time, Timeline};
+use nandlab_nand::{BlockId, Counting, Ctx, Nand, NandError, Time, Timeline};
 
 /// An FTL on a device.
 pub trait Drive: BlockDevice + Send {
@@ -188,8 +188,8 @@ impl<N: Nand<Buf = ()> + Chip + Send + 'static, const TIMED: bool> Visitor for L
 }
 
 fn mounted<F: Ftl>(nand: &mut Box<dyn Device>, logical_pages: u32, config: &F::Config) -> Result<F, FtlError> {
-    F::check_pairs(nand.rules())?;
-    scoped(nand, Cause::Mount, |nand| F::mount(nand, logical_pages, config))
+    F::check_rules(nand.rules())?;
+    nandlab_ftl::mount(nand, logical_pages, config)
 }
 
 /// A disk, and the options to mount it again.

@@ -82,14 +82,19 @@ pub trait FlashFs<N: Nand>: FileSystem + Send {
     fn into_devices(self: Box<Self>) -> (N, Nvram);
 }
 
-/// Refuses a device with pairs of pages: a sync completes no pair.
-pub(crate) fn check_pairs(rules: &Rules) -> Result<(), FsError> {
-    if rules.pair_distance == 0 {
-        return Ok(());
+/// Refuses a device with pairs of pages, for a sync completes no pair, and one with unstable pages, for a mount reads a page once.
+pub(crate) fn check_rules(rules: &Rules) -> Result<(), FsError> {
+    if rules.pair_distance > 0 {
+        let why = "a power cut during the program of an upper page would destroy synced data in its lower page; take ftl.page \
+                   under a file system, or a device without pairs";
+        return Err(FsError::option("device.rules.pair_distance", &rules.pair_distance, why.to_owned()));
     }
-    let why = "a power cut during the program of an upper page would destroy synced data in its lower page; take ftl.page under \
-               a file system, or a device without pairs";
-    Err(FsError::option("device.rules.pair_distance", &rules.pair_distance, why.to_owned()))
+    if rules.unstable_pages {
+        let why = "a page whose program was cut would be trusted after one good read; take ftl.page under a file system, or a \
+                   device without unstable pages";
+        return Err(FsError::option("device.rules.unstable_pages", &true, why.to_owned()));
+    }
+    Ok(())
 }
 
 /// Refuses a device with too few blocks for the reserve.

@@ -256,6 +256,7 @@ impl Scheme {
 impl block_mapped::Scheme for Scheme {
     type Config = Config;
     const NAME: &'static str = "block";
+    const SURVIVES_UNSTABLE_PAGES: bool = true;
 
     fn variants() -> Vec<Variant<Config>> {
         let usual = Config::default;

@@ -36,13 +36,12 @@ struct Piece {
 }
 
 impl<F: Ftl, N: Nand> Disk<F, N> {
-    /// Mounts an FTL on `nand`.
+    /// Mounts an FTL on `nand`, as [`crate::mount`].
     ///
     /// # Errors
     /// As [`Ftl::mount`].
     pub fn mount(mut nand: N, logical_pages: u32, config: &F::Config) -> Result<Self, FtlError> {
-        let ftl =
-            nandlab_nand::scoped(&mut nand, nandlab_nand::Cause::Mount, |nand| F::mount(nand, logical_pages, config))?;
+        let ftl = crate::mount(&mut nand, logical_pages, config)?;
         Ok(Self::assemble(ftl, nand))
     }
 
@@ -67,8 +66,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         let pages = self.ftl.logical_pages();
         let follows_events = self.nand.ctx().timeline().is_some();
         self.nand.ctx().leave_events();
-        self.ftl =
-            nandlab_nand::scoped(&mut self.nand, nandlab_nand::Cause::Mount, |nand| F::mount(nand, pages, config))?;
+        self.ftl = crate::mount(&mut self.nand, pages, config)?;
         if follows_events {
             self.nand.ctx().follow_events();
         }
@@ -92,7 +90,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
 
     /// Derives every invariant in the FTL anew from flash.
     pub fn check(&mut self) {
-        self.ftl.check(&mut self.nand);
+        crate::doubted::reading_again(&mut self.nand, |nand| self.ftl.check(nand));
         let free = self.ftl.blocks().iter().filter(|block| block.is_free).count();
         assert_eq!(self.ftl.free_blocks(), free as u64, "free blocks");
     }

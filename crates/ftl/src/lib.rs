@@ -7,6 +7,7 @@ pub mod bast;
 pub mod block;
 pub mod dftl;
 mod disk;
+mod doubted;
 mod error;
 mod events;
 mod facts;
@@ -39,6 +40,7 @@ pub mod zoned;
 pub mod zones;
 
 pub use disk::Disk;
+pub use doubted::mount;
 pub use error::FtlError;
 pub use events::Events;
 pub use facts::{Choice, Facts, Trims};
@@ -191,19 +193,29 @@ pub trait Ftl: Sized + Send + 'static {
     /// Whether flushed data survives cuts of upper pages on a chip with pairs ([`Rules::pair_distance`]).
     const PADS_PAIRS: bool = false;
 
-    /// Refuses a chip with pairs if the FTL does nothing about them.
+    /// Whether the FTL survives cuts that leave an unstable page ([`Rules::unstable_pages`]), with what [`mount()`] does about them.
+    const SURVIVES_UNSTABLE_PAGES: bool = false;
+
+    /// Refuses a chip with pairs or with unstable pages if the FTL does not survive its power cuts.
     ///
     /// # Errors
     /// [`FtlError::Config`].
-    fn check_pairs(rules: &Rules) -> Result<(), FtlError> {
-        if Self::PADS_PAIRS || rules.pair_distance == 0 {
-            return Ok(());
+    fn check_rules(rules: &Rules) -> Result<(), FtlError> {
+        if rules.pair_distance > 0 && !Self::PADS_PAIRS {
+            return Err(FtlError::Config(format!(
+                "device.rules.pair_distance = {}: a power cut during the program of an upper page destroys flushed data in its \
+                 lower page, and this FTL does nothing about that; take ftl.page, or a device without pairs",
+                rules.pair_distance
+            )));
         }
-        Err(FtlError::Config(format!(
-            "device.rules.pair_distance = {}: a power cut during the program of an upper page destroys flushed data in its lower \
-             page, and this FTL does nothing about that; take ftl.page, or a device without pairs",
-            rules.pair_distance
-        )))
+        if rules.unstable_pages && !Self::SURVIVES_UNSTABLE_PAGES {
+            return Err(FtlError::Config(
+                "device.rules.unstable_pages = true: a power cut can leave a page that reads well only at some reads, and this \
+                 FTL may lose flushed data then; take ftl.page, or a device without unstable pages"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// Whether this is a device of zones, which [admits](Self::admit) requests.

@@ -145,7 +145,7 @@ macro_rules! ftls {
             /// As there.
             pub fn max_logical_pages(&self, geometry: &Geometry, rules: &Rules) -> Result<u32, FtlError> {
                 match self { $(Self::$variant(config) => {
-                    $module::$ftl::check_pairs(rules)?;
+                    $module::$ftl::check_rules(rules)?;
                     $module::$ftl::max_logical_pages(geometry, rules, config)
                 })* }
             }

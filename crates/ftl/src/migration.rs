@@ -309,6 +309,7 @@ fn valid_pages(store: &Store, group: u32, block: BlockId) -> Vec<(u32, Lpn)> {
 impl block_mapped::Scheme for Scheme {
     type Config = Config;
     const NAME: &'static str = "migration";
+    const SURVIVES_UNSTABLE_PAGES: bool = true;
 
     fn variants() -> Vec<Variant<Config>> {
         config::variants()

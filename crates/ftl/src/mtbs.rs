@@ -162,6 +162,7 @@ impl Scheme {
 impl block_mapped::Scheme for Scheme {
     type Config = Config;
     const NAME: &'static str = "mtbs";
+    const SURVIVES_UNSTABLE_PAGES: bool = true;
 
     fn variants() -> Vec<Variant<Config>> {
         let usual = Config::default;

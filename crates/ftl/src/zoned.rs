@@ -212,6 +212,7 @@ impl Zoned {
 
 impl Ftl for Zoned {
     type Config = Config;
+    const SURVIVES_UNSTABLE_PAGES: bool = true;
 
     fn variants() -> Vec<Variant<Config>> {
         Config::variants()

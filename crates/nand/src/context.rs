@@ -2,6 +2,7 @@
 
 mod asked;
 mod by_events;
+mod doubts;
 mod retry;
 mod taken_up;
 
@@ -12,6 +13,7 @@ pub use crate::stall::Stall;
 pub use crate::time::Time;
 use crate::timeline::Timeline;
 pub use crate::waits::Waits;
+pub use doubts::Doubted;
 pub use retry::Strain;
 use serde::{Deserialize, Serialize};
 
@@ -182,6 +184,10 @@ pub struct Ctx {
     /// Whether the device is repeating a read for a waiting host or flush.
     repeats: bool,
     strain: Option<Strain>,
+    /// Further reads of a page that a cut program may have left unstable; more than none in a mount alone.
+    reads_again: u32,
+    /// Pages kept by the mount that may be unstable.
+    doubted: Vec<Doubted>,
     matrix: Matrix,
     /// The counts' part in blocks with one bit per cell, if a wrapper counts it.
     pub(crate) slc: Option<Box<Matrix>>,

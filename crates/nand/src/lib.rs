@@ -47,7 +47,7 @@ mod wrapper;
 
 pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};
 pub use content::{Bytes, Content, PageBuf};
-pub use context::{Cause, Cell, Ctx, Matrix, Origin, Stall, Strain, Time, Waits, ERASE_SHARE};
+pub use context::{Cause, Cell, Ctx, Doubted, Matrix, Origin, Stall, Strain, Time, Waits, ERASE_SHARE};
 pub use controller::{Controller, Link};
 pub use counting::Counting;
 pub use nand::{scoped, Done, Nand, NandError, Raw};

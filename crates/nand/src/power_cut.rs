@@ -22,9 +22,13 @@
 //!   fence after it may be under way until its die does something else.
 //! * On a device with pairs a cut program of an upper page destroys the lower page of its pair ([`Rules::pair_distance`]). So
 //!   the answer to a flush, and the erase of an older copy, wait for the programs of the upper pages too.
+//! * On a chip with unstable pages ([`Rules::unstable_pages`]) a page with a cut program may read well at one time and fail
+//!   later, or the other way round. What a recovery keeps of such a page is written again before anybody relies on it.
+//!   [`Ctx::read_again`] repeats failing reads.
 //! * A block with a cut erase may read as erased after one power-up, and show old pages after the next.
 //!
 //! [`Rules::pair_distance`]: crate::Rules::pair_distance
+//! [`Rules::unstable_pages`]: crate::Rules::unstable_pages
 //!
 //! To test every cut of a step, clone FTL and device before it and cut operation 1, 2, 3 ... of the step, until
 //! it ends without a cut:
@@ -69,6 +73,7 @@ use crate::content::PageBuf;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::operation::Operation;
+use crate::random::Random;
 use crate::side_table::SideTable;
 use crate::wrapper::ways_inside;
 use std::collections::BTreeMap;
@@ -90,6 +95,8 @@ pub struct PowerCut<N: Nand> {
     weak: BTreeMap<BlockId, TornErase>,
     /// Power-ups so far; an unstable block reads differently after each.
     power_ups: u64,
+    /// Reads of unstable pages so far; each draws anew.
+    unstable_reads: u64,
     tail: Tail,
     keep: Keep<N>,
 }
@@ -99,6 +106,8 @@ pub struct PowerCut<N: Nand> {
 enum Torn {
     Data,
     DataAndSpare,
+    /// The spare area, and the data at some reads.
+    Unstable,
     /// None: the page reads as erased, and takes no program.
     Nothing,
 }
@@ -122,6 +131,7 @@ impl<N: Nand> PowerCut<N> {
             torn: SideTable::default(),
             weak: BTreeMap::new(),
             power_ups: 0,
+            unstable_reads: 0,
             tail,
             keep: Keep::default(),
         }
@@ -201,8 +211,13 @@ impl<N: Nand> PowerCut<N> {
             // The device inside knows a weak page as erased, and refuses to read it.
             View::Inner if matches!(self.torn.get(at), None | Some(Torn::Nothing)) => Ok(()),
             View::Inner => {
-                let page_bytes = self.inner.geometry().page_bytes();
-                self.inner.read(at, &mut N::Buf::zeroed(page_bytes))?;
+                let mut page = N::Buf::zeroed(self.inner.geometry().page_bytes());
+                for _ in 0..=self.inner.ctx().reads_again() {
+                    if self.reads_well(at) {
+                        return Ok(());
+                    }
+                    self.inner.read(at, &mut page)?;
+                }
                 Err(NandError::Uncorrectable(at))
             }
             View::Erased => panic!("{what} of page {at}: the page is erased"),
@@ -211,6 +226,15 @@ impl<N: Nand> PowerCut<N> {
                 Err(NandError::Uncorrectable(at))
             }
         }
+    }
+
+    /// Draws whether the next read of a page with a cut program is correctable.
+    fn reads_well(&mut self, at: Ppa) -> bool {
+        if self.torn.get(at) != Some(&Torn::Unstable) {
+            return false;
+        }
+        self.unstable_reads += 1;
+        Random::stream(u64::from(at.0), self.unstable_reads).chance(0.5)
     }
 
     fn assert_programmable(&self, at: Ppa) {
@@ -243,6 +267,7 @@ impl<N: Nand> PowerCut<N> {
         let torn = match form {
             Form::TornPage => Some(Torn::Data),
             Form::TornSpare => Some(Torn::DataAndSpare),
+            Form::UnstablePage if self.inner.rules().unstable_pages => Some(Torn::Unstable),
             Form::Done => None,
             Form::WeakPage => {
                 self.torn.insert(at, Torn::Nothing);

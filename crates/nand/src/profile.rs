@@ -299,6 +299,7 @@ mod tests {
                 endurance: 10,
                 bits_per_cell: 3,
                 pair_distance: 0,
+                unstable_pages: false,
             },
             timing: Timing {
                 read_us: 10.0,

@@ -4,7 +4,7 @@
 //! `Ftl::variants`) and the faults (`program:12`, `erase:3`: the operation with this number fails) are optional. A
 //! failing case prints its text, and the text replays it.
 
-use crate::device::{devices, paired_devices, timed_devices, Device};
+use crate::device::{devices, paired_devices, timed_devices, unstable_devices, Device};
 use crate::faults::Fault;
 use crate::model::Model;
 use crate::rig::{flash, Flash, Lost, Powered, Rig};
@@ -382,13 +382,18 @@ pub fn random_case_on(devices: &[Device], ftl: &[Subject], number: u64, most: u6
     let bench = Bench { subject, device, seed: random.next_u64() >> 40, faults: &faults };
     // On a timed device, pages past a fence matter: half the cuts lose them, after more script steps.
     let first = if device.is_timed() { 240 } else { 120 };
-    let is_known = |&form: &Form| form != Form::PairedPage || device.rules.pair_distance > 0;
+    let is_known = |&form: &Form| match form {
+        Form::PairedPage => device.rules.pair_distance > 0,
+        Form::UnstablePage => device.rules.unstable_pages,
+        _ => true,
+    };
     let forms: Vec<Form> = Form::ALL.into_iter().filter(is_known).collect();
     let cuts: Vec<CutPlan> = (0..1 + random.below(most))
         .map(|depth| CutPlan {
             operation: 1 + random.below(if depth == 0 { first } else { 12 }),
             form: match random.below(forms.len() as u64) {
                 _ if device.is_timed() && random.below(2) == 0 => Form::LostTail,
+                _ if device.rules.unstable_pages && random.below(2) == 0 => Form::UnstablePage,
                 form => survived(&subject.config, &device, depth as usize, forms[form as usize]),
             },
         })
@@ -396,7 +401,7 @@ pub fn random_case_on(devices: &[Device], ftl: &[Subject], number: u64, most: u6
     bench.run(&cuts).unwrap_or(Outcome::NotReached(0))
 }
 
-/// The power cut devices, timed ones last; those with pairs are apart.
+/// The power cut devices, timed ones last; those with pairs or unstable pages are apart.
 fn all_devices() -> Vec<Device> {
     [devices(), timed_devices()].concat()
 }
@@ -428,11 +433,12 @@ impl std::str::FromStr for Case {
     fn from_str(text: &str) -> Result<Self, CaseError> {
         let refuse = |why: String| CaseError(format!("\"{text}\" is no power-cut case: {why}"));
         let mut parts = text.split('/');
-        let (Some(subject), Some(device), Some(seed)) = (parts.next(), parts.next(), parts.next()) else {
+        let (Some(subject), Some(name), Some(seed)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(refuse("write FTL/DEVICE/SEED/CUT/..., as a failing run prints it".into()));
         };
         let subject = subject.parse().map_err(refuse)?;
-        let device = [all_devices(), paired_devices()].concat().into_iter().find(|known| known.name == device);
+        let known = [all_devices(), paired_devices(), unstable_devices()].concat();
+        let device = known.into_iter().find(|known| known.name == name);
         let device = device.ok_or_else(|| refuse("there is no such device".into()))?;
         let seed = seed.parse().map_err(|_| refuse(format!("{seed} is no seed")))?;
         let (mut faults, mut cuts) = (Vec::new(), Vec::new());

@@ -87,6 +87,22 @@ pub fn paired_devices() -> Vec<Device> {
     ]
 }
 
+/// Devices with unstable pages, for power cuts: every program order, one die and several, one with pairs of pages too.
+pub fn unstable_devices() -> Vec<Device> {
+    use ProgramOrder::{Any, Ascending, AscendingDense};
+    let of_four_dies = [2, 2, 1, 7, 4, 512];
+    let paired = device("12x8x512-dense-pairs2-unstable", [1, 1, 1, 12, 8, 512], AscendingDense, 1);
+    let stable = [
+        device("8x4x512-ascending-unstable", [1, 1, 1, 8, 4, 512], Ascending, 1),
+        device("18x3x512-any-unstable", [1, 1, 1, 18, 3, 512], Any, 1),
+        device("16x4x512-dense-unstable", [1, 1, 1, 16, 4, 512], AscendingDense, 1),
+        device("2x1x2x4x4x512-any-p2-unstable", [2, 1, 2, 4, 4, 512], Any, 2),
+        Device { timing: TIMED, ..device("2x2x1x7x4x512-ascending-unstable-timed", of_four_dies, Ascending, 1) },
+        Device { rules: Rules { bits_per_cell: 2, pair_distance: 2, ..paired.rules }, ..paired },
+    ];
+    stable.map(|device| Device { rules: Rules { unstable_pages: true, ..device.rules }, ..device }).to_vec()
+}
+
 /// An untimed device from channels x dies x planes, blocks, pages and bytes.
 fn device(name: &'static str, shape: [u32; 6], program_order: ProgramOrder, partial_programs: u8) -> Device {
     let [channels, dies_per_channel, planes_per_die, blocks_per_plane, pages_per_block, page_bytes] = shape;

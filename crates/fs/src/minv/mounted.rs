@@ -1,7 +1,7 @@
 //! Implements the flash file system traits for MiNV.
 
 use super::{Config, Minv};
-use crate::flash::{check_pairs, BlockUse, FlashFs, FlashOptions};
+use crate::flash::{check_rules, BlockUse, FlashFs, FlashOptions};
 use crate::parts::collector::Counts;
 use crate::{FileSystem, FsError};
 use nandlab_nand::nvm::Nvram;
@@ -9,7 +9,7 @@ use nandlab_nand::{Geometry, Nand, Rules};
 
 impl FlashOptions for Config {
     fn check_device(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FsError> {
-        check_pairs(rules)?;
+        check_rules(rules)?;
         Config::check_device(self, geometry)
     }
 

@@ -1,7 +1,7 @@
 //! Implements the flash file system traits for YAFFS.
 
 use super::{Config, Yaffs};
-use crate::flash::{check_pairs, BlockUse, FlashFs, FlashOptions};
+use crate::flash::{check_rules, BlockUse, FlashFs, FlashOptions};
 use crate::parts::collector::Counts;
 use crate::{FileSystem, FsError};
 use nandlab_nand::nvm::{NvmCost, Nvram};
@@ -14,7 +14,7 @@ fn no_nvram() -> Nvram {
 
 impl FlashOptions for Config {
     fn check_device(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FsError> {
-        check_pairs(rules)?;
+        check_rules(rules)?;
         Config::check_device(self, geometry, rules)
     }
 

@@ -15,6 +15,9 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// As [`Ftl::OWN_LOOPS`].
     const OWN_LOOPS: OwnLoops = OwnLoops::COUNTING;
 
+    /// As [`Ftl::SURVIVES_UNSTABLE_PAGES`].
+    const SURVIVES_UNSTABLE_PAGES: bool = false;
+
     /// As [`Ftl::variants`].
     fn variants() -> Vec<Variant<Self::Config>>;
 
@@ -170,6 +173,7 @@ impl<S: Scheme> BlockMapped<S> {
 impl<S: Scheme> Ftl for BlockMapped<S> {
     type Config = S::Config;
     const OWN_LOOPS: OwnLoops = S::OWN_LOOPS;
+    const SURVIVES_UNSTABLE_PAGES: bool = S::SURVIVES_UNSTABLE_PAGES;
 
     fn variants() -> Vec<Variant<S::Config>> {
         S::variants()

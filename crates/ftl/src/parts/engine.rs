@@ -133,6 +133,7 @@ impl<S: Scheme> Ftl for PageMapped<S> {
     const OWN_LOOPS: OwnLoops = S::OWN_LOOPS;
     const PAGED_VARIANT: Option<&'static str> = S::PAGED_VARIANT;
     const PADS_PAIRS: bool = S::PADS_PAIRS;
+    const SURVIVES_UNSTABLE_PAGES: bool = true;
 
     fn variants() -> Vec<Variant<S::Config>> {
         S::variants()

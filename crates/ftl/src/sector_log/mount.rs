@@ -97,6 +97,8 @@ impl Scheme {
                 Err(NandError::Uncorrectable(_)) => continue,
                 Err(error) => return Err(error.into()),
             }
+            let whole = sectors_in(&list).filter(|&sector| sector != DEAD);
+            nand.ctx().doubt_gathered(oob.seq, whole.map(|sector| Lpn(sector / self.per_page)));
             for (place, sector) in (0..).zip(sectors_in(&list)).filter(|&(_, sector)| sector != DEAD) {
                 let at = (sector / self.per_page) as usize;
                 let Some(below) = self.map.get(at) else {

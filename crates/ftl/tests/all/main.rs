@@ -35,5 +35,6 @@ mod slc;
 mod superblock;
 mod superpage;
 mod theory;
+mod unstable;
 mod zns;
 mod zns_areas;

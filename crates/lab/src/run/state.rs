@@ -322,6 +322,7 @@ fn rules_in_full(rules: &Rules) -> Value {
     if let Value::Object(table) = &mut value {
         table.insert("bits_per_cell".to_owned(), rules.bits_per_cell.into());
         table.insert("pair_distance".to_owned(), rules.pair_distance.into());
+        table.insert("unstable_pages".to_owned(), rules.unstable_pages.into());
     }
     value
 }

@@ -1,4 +1,4 @@
-//! Pairs of pages in a run: blank pages in the record, and who refuses such a device.
+//! Pairs of pages and unstable pages in a run: blank pages in the record, and who refuses such a device.
 
 use crate::support::{record, refused};
 
@@ -38,6 +38,20 @@ fn who_knows_no_pairs_refuses_them() {
         (&[PAIRS, "device.rules.bits_per_cell=3"][..], "set device.rules.bits_per_cell = 2"),
         (&[PAIRS, "ftl=bast"], "take ftl.page, or a device without pairs"),
         (&[PAIRS, "ftl.page.reserve_blocks=1"], "reserve_blocks of at least 2"),
+    ] {
+        let error = refused(TEXT, sets).to_string();
+        assert!(error.contains(why), "{sets:?}: {error}");
+    }
+}
+
+#[test]
+fn who_does_not_survive_unstable_pages_refuses_them() {
+    const UNSTABLE: &str = "device.rules.unstable_pages=true";
+    let takes = &["ftl.page.reserve_blocks=2"][..];
+    assert_eq!(record(TEXT, &[takes, &[UNSTABLE]].concat()).matrix, record(TEXT, takes).matrix, "no mount finds written flash");
+    for (sets, why) in [
+        (&[UNSTABLE, "ftl=fast"][..], "take ftl.page, or a device without unstable pages"),
+        (&[UNSTABLE, "ftl.page.placement.fdp.handles=2"], "through which handle"),
     ] {
         let error = refused(TEXT, sets).to_string();
         assert!(error.contains(why), "{sets:?}: {error}");

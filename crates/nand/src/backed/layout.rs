@@ -222,6 +222,7 @@ impl Header {
         bytes[45] = self.rules.partial_programs;
         bytes[46] = self.rules.bits_per_cell;
         bytes[47] = self.rules.pair_distance;
+        bytes[52] = self.rules.unstable_pages.into();
         bytes[48..52].copy_from_slice(&self.rules.endurance.to_le_bytes());
         bytes[56..64].copy_from_slice(&self.nvram_bytes.to_le_bytes());
         bytes[FIXED_BYTES..FIXED_BYTES + self.text.len()].copy_from_slice(self.text.as_bytes());
@@ -287,6 +288,7 @@ impl Header {
             endurance: u32_at(bytes, 48),
             bits_per_cell,
             pair_distance: bytes[47],
+            unstable_pages: bytes[52] != 0,
         };
         let nvram_bytes = u64_at(bytes, 56);
         if nvram_bytes % 8 != 0 || nvram_bytes > 1 << 46 {

@@ -12,6 +12,8 @@ impl Ctx {
         self.ready = other.ready;
         self.buffered = other.buffered;
         self.asked = other.asked;
+        self.reads_again = other.reads_again;
+        self.doubted.clone_from(&other.doubted);
         self.wanted = other.wanted;
     }
 }

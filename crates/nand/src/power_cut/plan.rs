@@ -57,11 +57,18 @@ pub enum Form {
     /// Source: Tseng, Grupp, Swanson, "Understanding the impact of power loss on flash memory", DAC 2011: a cut program of the
     /// second page in a cell corrupts the first one.
     PairedPage,
+    /// A program or copy: the spare area is readable, and the data at half of the reads, each drawn anew. At the others it has too
+    /// many bit errors. So it stays until the erase of the block. A device without unstable pages
+    /// ([`crate::Rules::unstable_pages`]) knows no such form.
+    ///
+    /// Source: the UBIFS FAQ of Linux MTD, "unstable bits": a page whose program was cut may read well now and fail later, so
+    /// what a recovery keeps of it is written again. The readable spare area and the share of the reads are our choice.
+    UnstablePage,
 }
 
 impl Form {
     /// Every form.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Clean,
         Self::Done,
         Self::TornPage,
@@ -77,25 +84,31 @@ impl Form {
         Self::LostTailTwo,
         Self::LostErase,
         Self::PairedPage,
+        Self::UnstablePage,
     ];
 
     /// The forms up to [`Form::WeakPage`]; the others are rarer.
     pub const USUAL: [Self; 9] = {
-        let [rest @ .., _, _, _, _, _, _] = Self::ALL;
+        let [rest @ .., _, _, _, _, _, _, _] = Self::ALL;
         rest
     };
 
     /// The forms before [`Form::WeakPage`], for users that still fill a block further after a mount: none of these leaves a
     /// weak page, or a block with a cut erase that looks open.
     pub const WITHOUT_WEAK: [Self; 8] = {
-        let [rest @ .., _, _, _, _, _, _, _] = Self::ALL;
+        let [rest @ .., _, _, _, _, _, _, _, _] = Self::ALL;
         rest
     };
 
     /// Whether [`crate::chip::Chip`] and [`crate::nor::Nor`] leave the form out, so it acts there as [`Form::Clean`].
     pub const fn is_of_stack_alone(self) -> bool {
-        use Form::{LostErase, LostTailTwo, PairedPage, TornEraseScattered, TornEraseSuffix, UnstableErase};
-        matches!(self, PairedPage | TornEraseSuffix | TornEraseScattered | UnstableErase | LostTailTwo | LostErase)
+        use Form::{
+            LostErase, LostTailTwo, PairedPage, TornEraseScattered, TornEraseSuffix, UnstableErase, UnstablePage,
+        };
+        matches!(
+            self,
+            PairedPage | TornEraseSuffix | TornEraseScattered | UnstableErase | UnstablePage | LostTailTwo | LostErase
+        )
     }
 
     /// The name in the text of a [`CutPlan`].
@@ -116,6 +129,7 @@ impl Form {
             Self::LostTailTwo => "lost_tail.two",
             Self::LostErase => "lost_erase",
             Self::PairedPage => "paired_page",
+            Self::UnstablePage => "unstable_page",
         }
     }
 
@@ -126,7 +140,9 @@ impl Form {
             Self::Clean | Self::Done | Self::LostTail | Self::LostTailTwo | Self::LostErase => {
                 operation.changes_flash()
             }
-            Self::TornPage | Self::WeakPage | Self::PairedPage => matches!(operation, Program | Copy),
+            Self::TornPage | Self::WeakPage | Self::PairedPage | Self::UnstablePage => {
+                matches!(operation, Program | Copy)
+            }
             Self::TornSpare => matches!(operation, Program | Copy | SpareProgram),
             Self::TornEraseUnreadable
             | Self::TornErasePrefix

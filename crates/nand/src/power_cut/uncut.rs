@@ -61,7 +61,8 @@ impl<N: Nand> PowerCut<N> {
 
 impl<N: Nand + Clone> Uncut<N> {
     /// Whether the cut in this form may leave something else than in the other forms: no [`Form::LostTailTwo`] does with one
-    /// program to lose, no [`Form::LostErase`] without an erase under way, and no [`Form::PairedPage`] outside an upper page.
+    /// program to lose, no [`Form::LostErase`] without an erase under way, no [`Form::PairedPage`] outside an upper page, and no
+    /// [`Form::UnstablePage`] on a chip without unstable pages.
     pub fn is_different_in(&mut self, form: Form) -> bool {
         let device = &mut self.device;
         match form {
@@ -71,6 +72,7 @@ impl<N: Nand + Clone> Uncut<N> {
                 Command::Program { at, .. } | Command::Copy { to: at, .. } => device.lower_of(at).is_some(),
                 _ => false,
             },
+            Form::UnstablePage => device.inner.rules().unstable_pages,
             _ => true,
         }
     }

@@ -16,6 +16,7 @@ const RULES: Rules = Rules {
     endurance: 1000,
     bits_per_cell: 2,
     pair_distance: 2,
+    unstable_pages: false,
 };
 
 fn device(rules: Rules) -> Device {

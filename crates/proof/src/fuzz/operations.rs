@@ -149,8 +149,8 @@ fn pairs(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
 }
 
 fn cuts(bytes: &[u8]) -> Vec<CutPlan> {
-    // The top bit, which no operation needs, chooses the forms from the ninth on.
-    let later = |bits: usize| Form::ALL[8 + bits % (Form::ALL.len() - 8)];
+    // The top bit, which no operation needs, chooses the forms from the ninth on. None of the devices has unstable pages.
+    let later = |bits: usize| Form::ALL[8 + bits % (Form::UnstablePage as usize - 8)];
     let plan = |(at, pair): (usize, u16)| CutPlan {
         operation: 1 + u64::from((pair & !LATER) >> 3) % MAX_OPERATION[at.min(1)],
         form: if pair & LATER == 0 { Form::ALL[usize::from(pair & 7)] } else { later(usize::from(pair & 7)) },

@@ -20,5 +20,6 @@ mod pairs;
 mod power_cut;
 mod subjects;
 mod tidy;
+mod unstable;
 mod weak_dies;
 mod wrappers;

@@ -9,7 +9,7 @@ use nandlab_ftl::page::{Config, FdpOptions, Handles, Placement};
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_proof::cuts::{random_case, random_case_on, Bench, Case, Outcome, Stride};
-use nandlab_proof::device::{devices, paired_devices, timed_devices, Device};
+use nandlab_proof::device::{devices, paired_devices, timed_devices, unstable_devices, Device};
 use nandlab_proof::faults::Fault;
 use nandlab_proof::rig::flash;
 use nandlab_proof::{exportable, on_all_cores, subjects, Lost, Rig, Step, Subject};
@@ -102,10 +102,10 @@ fn nothing_flushed_is_lost_in_two_reclaim_groups() {
     });
 }
 
-/// The option sets that work on a device with pairs of pages.
-fn padding_subjects() -> Vec<Vec<Subject>> {
-    let pads = |subject: &Subject| paired_devices().iter().any(|device| exportable(&subject.config, device).is_some());
-    let of_ftl = |ftl: Vec<Subject>| ftl.into_iter().filter(pads).collect::<Vec<_>>();
+/// The option sets that work on one of these devices.
+fn subjects_on(devices: &[Device]) -> Vec<Vec<Subject>> {
+    let works = |subject: &Subject| devices.iter().any(|device| exportable(&subject.config, device).is_some());
+    let of_ftl = |ftl: Vec<Subject>| ftl.into_iter().filter(works).collect::<Vec<_>>();
     subjects().into_iter().map(of_ftl).filter(|ftl| !ftl.is_empty()).collect()
 }
 
@@ -113,7 +113,8 @@ fn padding_subjects() -> Vec<Vec<Subject>> {
 fn nothing_flushed_is_lost_at_any_operation_on_devices_with_pairs() {
     let long = number("NANDLAB_LONG", 0) > 0;
     let depth = number("NANDLAB_CUT_DEPTH", 1) as usize;
-    let subjects: Vec<_> = padding_subjects().into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
+    let subjects: Vec<_> =
+        subjects_on(&paired_devices()).into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
     on_all_cores(&subjects, |(place, subject)| {
         let every = if subject.is_default() || long { 1 } else { 4 * STRIDE };
         let stride = Stride { first: 1 + (place % every) as u64, every, rare: 1 };
@@ -126,14 +127,44 @@ fn nothing_flushed_is_lost_at_any_operation_on_devices_with_pairs() {
 
 #[test]
 fn nothing_flushed_is_lost_at_random_operations_on_devices_with_pairs() {
+    random_cuts_on(&paired_devices());
+}
+
+/// A tenth of the usual random cases on these devices.
+fn random_cuts_on(devices: &[Device]) {
     let cuts = number("NANDLAB_CUTS", 2_000) / 10;
     let most = CUTS[usize::from(number("NANDLAB_LONG", 0) > 0)];
-    on_all_cores(&padding_subjects(), |ftl| {
-        let case = |case: &u64| random_case_on(&paired_devices(), ftl, *case, most) == Outcome::Survived;
+    on_all_cores(&subjects_on(devices), |ftl| {
+        let case = |case: &u64| random_case_on(devices, ftl, *case, most) == Outcome::Survived;
         let survived = (0..cuts).filter(case).count() as u64;
         println!("{}: {survived} of {cuts} random cases reached their last cut", ftl[0]);
         assert!(survived > cuts / 2, "{}: only {survived} of {cuts} cuts fell", ftl[0]);
     });
+}
+
+#[test]
+fn nothing_flushed_is_lost_at_any_operation_on_devices_with_unstable_pages() {
+    let long = number("NANDLAB_LONG", 0) > 0;
+    let depth = number("NANDLAB_CUT_DEPTH", 1) as usize;
+    let subjects = subjects_on(&unstable_devices());
+    let subjects: Vec<_> = subjects.into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
+    on_all_cores(&subjects, |(place, subject)| {
+        let every = match (long, subject.is_default()) {
+            (true, _) => 1,
+            (false, true) => 2,
+            (false, false) => 2 * STRIDE,
+        };
+        let stride = Stride { first: 1 + (place % every) as u64, every, rare: 1 };
+        let search = |device| Bench { subject, device, seed: 1, faults: &[] }.exhaust(depth, stride).unwrap_or(0);
+        let cases: Vec<u64> = unstable_devices().into_iter().map(search).collect();
+        println!("{subject}: {cases:?} cases, depth {depth}");
+        assert!(cases.iter().sum::<u64>() > 1_000 / every as u64, "{subject}: only {cases:?} cases");
+    });
+}
+
+#[test]
+fn nothing_flushed_is_lost_at_random_operations_on_devices_with_unstable_pages() {
+    random_cuts_on(&unstable_devices());
 }
 
 /// The search replays the script once for all forms at a cut.

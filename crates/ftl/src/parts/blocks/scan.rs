@@ -2,11 +2,14 @@
 //!
 //! The page programmed last in a block may be torn. So may a page right below one with the resumed mark, and every page
 //! in a block with an unreadable one, which may have carried that mark. Page maps set this mark (`parts/engine`).
+//!
+//! On a chip with unstable pages a last page that reads well may be unstable. A mount notes the youngest of them
+//! ([`nandlab_nand::Ctx::doubt`]) and writes them again. One program a die was under way at the cut. Mounts that were cut may have programmed a few pages since.
 
 use super::frontier::{has_cycles, RESUMED, SLC};
 use crate::parts::trim_note;
 use crate::FtlError;
-use nandlab_nand::{BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
+use nandlab_nand::{BlockId, Cause, Doubted, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
 
 /// Set in `aux` of the last page of a merge.
 pub(crate) const COMPLETE: u16 = 2;
@@ -196,8 +199,32 @@ fn scan_in<N: Nand>(nand: &mut N, order: fn(&Page) -> u64) -> Result<Scans, FtlE
     let is_erased = nand.is_known_erased();
     let found: Result<Vec<_>, _> = (0..blocks).map(|block| scan_block(nand, BlockId(block), order)).collect();
     let found = found?;
+    if nand.ctx().reads_again() > 0 {
+        doubt(nand, &found);
+    }
     let is_blank = is_erased && found.iter().flatten().all(|scan| scan.used == 0);
     Ok(Scans { found, untouched: 0, is_blank })
+}
+
+/// Notes the blocks' last pages, if they are the host's, no newer copy is known, and few pages are younger.
+fn doubt<N: Nand>(nand: &mut N, found: &[Option<BlockScan>]) {
+    let geometry = *nand.geometry();
+    let highest = found.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let since = highest.saturating_sub(u64::from(geometry.pages_per_block() + geometry.dies()));
+    let last = found.iter().flatten().filter_map(|scan| scan.pages.last()).map(|page| page.oob);
+    let young = last.filter(|oob| oob.seq.0 > since && matches!(oob.kind, Kind::Data | Kind::Sectors));
+    let (mut doubted, gathered): (Vec<Oob>, Vec<Oob>) = young.partition(|oob| oob.kind == Kind::Data);
+    doubted.sort_unstable_by_key(|oob| (oob.lpn, std::cmp::Reverse(oob.seq)));
+    doubted.dedup_by_key(|oob| oob.lpn);
+    let mut is_replaced = vec![false; doubted.len()];
+    for copy in found.iter().flatten().flat_map(BlockScan::copies).map(|page| page.oob) {
+        if let Ok(place) = doubted.binary_search_by_key(&copy.lpn, |oob| oob.lpn) {
+            is_replaced[place] |= copy.seq > doubted[place].seq;
+        }
+    }
+    let newest = doubted.into_iter().zip(is_replaced).filter(|one| !one.1).map(|one| one.0);
+    let gathered = gathered.into_iter().map(|oob| Oob { lpn: Lpn::NONE, ..oob });
+    newest.chain(gathered).for_each(|Oob { lpn, seq, origin, .. }| nand.ctx().doubt(Doubted { lpn, seq, origin }));
 }
 
 fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) -> Result<Option<BlockScan>, FtlError> {

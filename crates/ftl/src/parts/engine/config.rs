@@ -165,7 +165,7 @@ impl Config {
         self.check()?;
         self.stripe.check(geometry)?;
         let geometry = &self.stripe.view(geometry);
-        self.check_units(geometry)?;
+        self.check_units(geometry, rules)?;
         self.check_slc(geometry, rules)?;
         self.check_padding(geometry, rules)?;
         let (reserve, blocks) = (self.reserve_blocks, geometry.blocks_per_die() - self.fixed_slc_blocks());

@@ -6,14 +6,20 @@ use super::{Config, Noted, Pages, Scheme};
 use crate::parts::blocks::scan::Scans;
 use crate::parts::placement::{Fdp, Layout, PlacementUse};
 use crate::{error, FtlError};
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId, Rules};
 
 impl Config {
     /// Checks the placement by the host on a device.
-    pub(super) fn check_units(&self, geometry: &Geometry) -> Result<(), FtlError> {
+    pub(super) fn check_units(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FtlError> {
         let Some(options) = self.placement.fdp() else { return Ok(()) };
         let Layout { slots, .. } = Layout::new(options, geometry.dies(), self.stripe.unit())?;
         let key = "ftl.page.placement.fdp";
+        if rules.unstable_pages {
+            return Err(FtlError::Config(format!(
+                "device.rules.unstable_pages = true: a mount writes the youngest pages again, and {key} would not know through \
+                 which handle; take another placement, or a device without unstable pages"
+            )));
+        }
         if matches!(self.stripe, Stripe::Address(_)) {
             return Err(FtlError::Config(format!(
                 "{key} fills a reclaim unit's dies in turn, and ftl.page.stripe.address gives each address its plane: take one of \

@@ -12,7 +12,7 @@ pub fn geometry(blocks: u32, pages_per_block: u32) -> Geometry {
 }
 
 pub fn rules(program_order: ProgramOrder) -> Rules {
-    Rules { program_order, partial_programs: 3, endurance: 1000, bits_per_cell: 1, pair_distance: 0 }
+    Rules { program_order, partial_programs: 3, endurance: 1000, ..Rules::default() }
 }
 
 pub fn oob(lpn: u32, seq: u64) -> Oob {

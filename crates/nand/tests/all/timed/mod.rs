@@ -62,6 +62,7 @@ fn device(channels: u32, dies_per_channel: u32, planes_per_die: u32, timing: &Ti
         endurance: 100,
         bits_per_cell: 4,
         pair_distance: 0,
+        unstable_pages: false,
     };
     let mut nand = Counting::new(geometry, rules);
     for plane in 0..geometry.planes() {
