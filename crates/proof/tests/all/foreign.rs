@@ -1,4 +1,6 @@
 //! A device used by another FTL, or with other options: a mount refuses it with a sentence or reads its data.
+//!
+//! With `NANDLAB_LONG=1` two different FTLs are tried after four numbers of steps, else after one of them.
 
 use nandlab_block::{Op, Request};
 use nandlab_ftl::{FtlConfig, FtlError};
@@ -45,6 +47,7 @@ fn what_another_ftl_left_is_refused_or_read() {
     let place = |subject: &Subject| writers.iter().position(|writer| writer == subject).expect("it is on the list");
     let readers: Vec<(usize, Subject)> = subjects().concat().into_iter().map(|one| (place(&one), one)).collect();
     let devices = devices();
+    let is_long = std::env::var_os("NANDLAB_LONG").is_some();
     let counts = on_all_cores(&readers, |(at, reader)| {
         let (mut read, mut refused) = (0, 0);
         for (other, writer) in writers.iter().enumerate() {
@@ -56,7 +59,14 @@ fn what_another_ftl_left_is_refused_or_read() {
                 Some((device, pages(writer)?, pages(reader)?))
             });
             let Some((device, most, enough)) = fitting.next() else { continue };
-            for steps in STEPS {
+            // The quick form takes one number of steps for two different FTLs, in turn.
+            let is_same = std::mem::discriminant(&writer.config) == std::mem::discriminant(&reader.config);
+            let steps = if is_long || is_same {
+                &STEPS[..]
+            } else {
+                std::slice::from_ref(&STEPS[(at + other / STEPS.len()) % STEPS.len()])
+            };
+            for &steps in steps {
                 let pages = most.min(enough);
                 let used = used(&writer.config, device, pages, steps);
                 println!("{writer} used {}, {pages} pages, {steps} steps; {reader} mounts it", device.name);
