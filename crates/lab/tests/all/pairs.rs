@@ -48,7 +48,11 @@ fn who_knows_no_pairs_refuses_them() {
 fn who_does_not_survive_unstable_pages_refuses_them() {
     const UNSTABLE: &str = "device.rules.unstable_pages=true";
     let takes = &["ftl.page.reserve_blocks=2"][..];
-    assert_eq!(record(TEXT, &[takes, &[UNSTABLE]].concat()).matrix, record(TEXT, takes).matrix, "no mount finds written flash");
+    assert_eq!(
+        record(TEXT, &[takes, &[UNSTABLE]].concat()).matrix,
+        record(TEXT, takes).matrix,
+        "no mount finds written flash"
+    );
     for (sets, why) in [
         (&[UNSTABLE, "ftl=fast"][..], "take ftl.page, or a device without unstable pages"),
         (&[UNSTABLE, "ftl.page.placement.fdp.handles=2"], "through which handle"),
