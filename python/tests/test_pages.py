@@ -45,7 +45,7 @@ SIZES = {
     "docs/buffers.md": 700,
     "docs/outputs.md": 1500,
     "docs/devices.md": 2200,
-    "docs/power-cuts.md": 1100,
+    "docs/power-cuts.md": 1200,
     "docs/calibrating.md": 1500,
     "docs/traces.md": 2000,
     "docs/fio.md": 500,
