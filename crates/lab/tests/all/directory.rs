@@ -1,5 +1,6 @@
 //! File workloads in a real directory of this machine.
 
+use crate::support::FILE_TRACE;
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason};
 use nandlab_lab::{inspect, run, Control, LabError, Outputs, Phase};
@@ -61,6 +62,7 @@ fn every_workload_of_files_does_the_same_in_a_directory_as_on_fat_and_leaves_it_
         let workload = match name {
             "postmark" => "workload={ postmark={ number=20, transactions=40 } }".to_owned(),
             "camera" => "workload={ camera={ transactions=5, shots=3, longest_photo=\"800 KiB\" } }".to_owned(),
+            "files" => format!("workload={{ files={{ {FILE_TRACE} }} }}"),
             _ => format!("workload={{ {name}={{ transactions=6 }} }}"),
         };
         let real = record(&folder, &[&workload]).unwrap();

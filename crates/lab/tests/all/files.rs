@@ -1,6 +1,6 @@
 //! File workloads over a file system, from experiment text to record.
 
-use crate::support::{parse, record};
+use crate::support::{parse, record, FILE_TRACE};
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason};
 use nandlab_lab::{inspect, run, Control, Outputs};
@@ -96,6 +96,7 @@ fn least(name: &str) -> Vec<String> {
     let options: &[&str] = match name {
         "postmark" => &["number=20", "transactions=40"],
         "camera" => &["transactions=4", "shots=3", "shortest_photo=\"20 KiB\"", "longest_photo=\"60 KiB\""],
+        "files" => &[FILE_TRACE],
         _ => &["transactions=6"],
     };
     vec![format!("workload={{ {name} = {{ {} }} }}", options.join(", "))]

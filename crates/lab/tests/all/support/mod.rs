@@ -47,3 +47,6 @@ pub fn refused(text: &str, sets: &[&str]) -> ConfigError {
         other => panic!("{text}, {sets:?}: {:?}", other.map(|experiment| experiment.to_json())),
     }
 }
+
+/// A file trace of six transactions that leaves nothing behind.
+pub const FILE_TRACE: &str = concat!("path=\"", env!("CARGO_MANIFEST_DIR"), "/tests/all/support/files.csv\"");
