@@ -2,6 +2,7 @@
 
 mod bytes;
 mod epoch;
+mod figures;
 mod followed;
 mod units;
 mod whole;
@@ -16,12 +17,10 @@ use epoch::Epoch;
 use followed::Followed;
 use nandlab_block::{Completion, Error, Op, Payload, Request};
 use nandlab_fs::{FileSystem, FsConfig};
-use nandlab_lab::json;
-use nandlab_lab::served::{Access, Asked, Checked, Lifetime, Live, QueueId, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
+use nandlab_lab::served::{Access, Asked, Checked, Lifetime, QueueId, Served, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 use nandlab_lab::LabError;
 use nandlab_nand::backed::{BackedError, ImageFile};
 use nandlab_nand::{PlacementId, Time, SECTOR_BYTES};
-use serde_json::Value;
 use std::any::Any;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -152,24 +151,6 @@ impl Disk {
     pub fn set_regions(&self, regions: Regions) {
         let mut inner = self.lock();
         (inner.regions, inner.followed) = (regions, None);
-    }
-
-    /// The counts since the opening, with a run record's names and units; `queues` and `handles` say who asked, and
-    /// `in_all` has the counts since the image was made.
-    pub fn stats(&self) -> Value {
-        let mut inner = self.lock();
-        let mut record = json::value(&inner.served.record());
-        let asked = inner.served.asked();
-        record["queues"] = json::value(&asked.queues);
-        record["handles"] = json::value(&asked.handles);
-        record["in_all"] = inner.served.lifetime().told();
-        record["wall_s"] = self.started.elapsed().as_secs_f64().into();
-        record
-    }
-
-    /// The device's current state, for a page.
-    pub fn live(&self) -> Live {
-        self.lock().served.live()
     }
 
     /// The image's number among all images.

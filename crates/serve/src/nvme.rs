@@ -7,7 +7,7 @@
 //! answer not yet due goes to a thread that sends it in time.
 //!
 //! `pdu` is the wire, `connection` a queue's stream, `transfers` the writes whose data is under way. `subsystem` knows the
-//! controllers and their queues. `fabrics`, `admin`, `io`, `zones` and `placement` carry out the command sets; `identify`, `logs`,
+//! controllers and their queues. `fabrics`, `admin`, `io`, `zones` and `placement` carry out the command sets (`identifiers` are those of placement); `identify`, `logs`,
 //! `features` are the admin commands' tables, `opcodes` and `bounds` those that all share. `outcome` is shared by the I/O
 //! command sets, `placement_events` is a log of what happened to reclaim units, `events` are what the controller tells unasked.
 //!
@@ -23,6 +23,7 @@ mod crc32c;
 mod events;
 mod fabrics;
 mod features;
+mod identifiers;
 mod identify;
 mod io;
 mod kept;

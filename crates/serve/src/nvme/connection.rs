@@ -10,7 +10,7 @@ use super::pdu::{agreed, init_answer, kind, termination, Fatal, Format, Head, Pd
 use super::replies::{Completion, Replies, AT_ONCE};
 use super::subsystem::{Queue, Subsystem};
 use super::transfers::Transfers;
-use super::{admin, features, logs, opcodes, placement, placement_events, zones};
+use super::{admin, features, logs, opcodes, placement, zones};
 use crate::asker::Asker;
 use crate::flow::{Held, Incoming, Later, Out, Share, Watched};
 use crate::means::Means;
@@ -241,7 +241,7 @@ impl Session<'_> {
             Some(_) => Ok(match command.opcode() {
                 opcodes::admin::GET_FEATURES if features::has_events(self.subsystem, command) => Data::ToHost(0),
                 opcodes::admin::SET_FEATURES if features::has_events(self.subsystem, command) => {
-                    placement_events::list(command)
+                    placement::kinds(command)
                 }
                 opcodes::admin::IDENTIFY | opcodes::admin::GET_LOG => Data::ToHost(0),
                 _ => Data::None,

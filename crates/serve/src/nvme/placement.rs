@@ -4,6 +4,7 @@
 
 use super::bounds::{ENDURANCE_GROUP, MOST_TRANSFER};
 use super::command::{Answer, Command, Status};
+use super::identifiers::{group_bits, known, number};
 use super::opcodes::placed as opcode;
 use super::outcome::{write_status, Data, Done};
 use super::page::{u16_at, Page};
@@ -23,25 +24,6 @@ const IDENTIFIER_BYTES: usize = 2;
 const MOST_IDENTIFIERS: usize = 128;
 /// Dword 12's directive type of a write with an identifier.
 const DATA_PLACEMENT: u32 = 2;
-
-/// Bits of an identifier for the group.
-fn group_bits(placing: &Placing) -> u32 {
-    placing.ids.groups.next_power_of_two().trailing_zeros()
-}
-
-/// An identifier on the wire.
-pub(super) fn number(placing: &Placing, placement: PlacementId) -> u16 {
-    let handle = u32::from(placement.handle);
-    (u32::from(placement.group) << (16 - group_bits(placing)) | handle) as u16
-}
-
-/// The identifier with this number on the wire, if the device has it.
-fn known(placing: &Placing, number: u16) -> Option<PlacementId> {
-    let (number, low) = (u32::from(number), 16 - group_bits(placing));
-    let (group, handle) = (number >> low, number & ((1 << low) - 1));
-    let is_there = group < placing.ids.groups && handle < placing.ids.handles;
-    is_there.then_some(PlacementId { group: group as u8, handle: handle as u8 })
-}
 
 /// Where a write asks to go, `None` where it does not say. An identifier without meaning stays one.
 pub(super) fn asked(placing: &Placing, command: &Command) -> Result<Option<PlacementId>, Status> {
@@ -143,4 +125,17 @@ pub(super) fn statistics(MediaUse { host_bytes, media_bytes, erased_bytes }: Med
 /// Whether a command's `group` is the drive's endurance group.
 pub(super) fn is_ours(group: u32) -> bool {
     group as u16 == ENDURANCE_GROUP
+}
+
+/// Most bytes of a list of kinds; hosts send more room than they fill.
+const MOST_LIST: usize = 4096;
+
+/// The data of Set Features for feature 1Eh: a byte for each kind of event.
+pub(super) fn kinds(command: &Command) -> Data {
+    let (count, sent) = ((command.dword(11) >> 16 & 0xFF) as usize, command.pointer_bytes() as usize);
+    match count {
+        0 => Data::None,
+        _ if sent > count && sent <= MOST_LIST => Data::FromHost(sent),
+        _ => Data::FromHost(count),
+    }
 }

@@ -5,9 +5,8 @@
 
 use super::bounds::NAMESPACE;
 use super::command::{Answer, Command, Status};
-use super::outcome::Data;
+use super::identifiers::number;
 use super::page::Page;
-use super::placement::number;
 use crate::{Placed, Placing};
 use nandlab_lab::served::PlacementEvent;
 use nandlab_nand::PlacementId;
@@ -20,8 +19,6 @@ const KEPT: usize = 63;
 const EVENT_BYTES: usize = 64;
 /// Bytes of a feature's answer for each kind.
 const KIND_BYTES: usize = 2;
-/// Most bytes of a list of kinds; hosts send more room than they fill.
-const MOST_LIST: usize = 4096;
 
 mod kind {
     pub const UNFILLED: u8 = 0x00;
@@ -187,15 +184,5 @@ impl Log {
             return Err(Status::INVALID_FIELD);
         }
         Ok((handle as u8, kinds as usize))
-    }
-}
-
-/// The data of Set Features: a byte for each kind.
-pub(super) fn list(command: &Command) -> Data {
-    let (count, sent) = ((command.dword(11) >> 16 & 0xFF) as usize, command.pointer_bytes() as usize);
-    match count {
-        0 => Data::None,
-        _ if sent > count && sent <= MOST_LIST => Data::FromHost(sent),
-        _ => Data::FromHost(count),
     }
 }
