@@ -108,7 +108,14 @@ def own(done):
 
 @pytest.mark.parametrize(
     ("operations", "blocks"),
-    [(small_files, 64), (small_files, 4096), (overwrites, 128), (overwrites, 4096), (mixed, 64), (mixed, 4096)],
+    [
+        (small_files, 64),
+        (small_files, 4096),
+        (overwrites, 128),
+        (overwrites, 4096),
+        (mixed, 64),
+        (mixed, 4096),
+    ],
 )
 def test_without_collection_counts_and_time_are_those_of_yaffs2(tmp_path, operations, blocks):
     file = tmp_path / "operations.txt"

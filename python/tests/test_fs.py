@@ -79,7 +79,16 @@ def test_lists_have_file_systems_and_say_what_workloads_ask(nandlab_command):
         assert option in about
     workloads = nandlab_command("list", "workloads", "--json").document["workloads"]
     asks = {workload["name"] for workload in workloads if workload["asks"] == "files"}
-    assert asks == {"postmark", "directories", "large_files", "phone", "fax", "event_recorder", "camera", "files"}
+    assert asks == {
+        "postmark",
+        "directories",
+        "large_files",
+        "phone",
+        "fax",
+        "event_recorder",
+        "camera",
+        "files",
+    }
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,10 @@ def test_no_value_alone_flips_a_claim_that_is_not_fitted(name):
     assert not named
 
 
-@pytest.mark.parametrize("name", papers())
+# A point of the LSM trees puts 10^8 keys: half a minute, as much as those of all other papers.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name == "lsm" else []) for name in papers()]
+)
 def test_a_value_alone_and_a_joint_point_measured_again_are_the_same(name):
     paper, found = read(name)
     claims = cheapest(paper)
