@@ -111,15 +111,19 @@ fn subjects_on(devices: &[Device]) -> Vec<Vec<Subject>> {
 
 #[test]
 fn nothing_flushed_is_lost_at_any_operation_on_devices_with_pairs() {
+    search_on(&paired_devices(), [1, 4 * STRIDE]);
+}
+
+/// Cuts every so many operations on these devices, with the default options and with others; every one in the long form.
+fn search_on(devices: &[Device], quick: [usize; 2]) {
     let long = number("NANDLAB_LONG", 0) > 0;
     let depth = number("NANDLAB_CUT_DEPTH", 1) as usize;
-    let subjects: Vec<_> =
-        subjects_on(&paired_devices()).into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
+    let subjects: Vec<_> = subjects_on(devices).into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
     on_all_cores(&subjects, |(place, subject)| {
-        let every = if subject.is_default() || long { 1 } else { 4 * STRIDE };
+        let every = if long { 1 } else { quick[usize::from(!subject.is_default())] };
         let stride = Stride { first: 1 + (place % every) as u64, every, rare: 1 };
         let search = |device| Bench { subject, device, seed: 1, faults: &[] }.exhaust(depth, stride).unwrap_or(0);
-        let cases: Vec<u64> = paired_devices().into_iter().map(search).collect();
+        let cases: Vec<u64> = devices.iter().cloned().map(search).collect();
         println!("{subject}: {cases:?} cases, depth {depth}");
         assert!(cases.iter().sum::<u64>() > 1_000 / every as u64, "{subject}: only {cases:?} cases");
     });
@@ -144,22 +148,7 @@ fn random_cuts_on(devices: &[Device]) {
 
 #[test]
 fn nothing_flushed_is_lost_at_any_operation_on_devices_with_unstable_pages() {
-    let long = number("NANDLAB_LONG", 0) > 0;
-    let depth = number("NANDLAB_CUT_DEPTH", 1) as usize;
-    let subjects = subjects_on(&unstable_devices());
-    let subjects: Vec<_> = subjects.into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
-    on_all_cores(&subjects, |(place, subject)| {
-        let every = match (long, subject.is_default()) {
-            (true, _) => 1,
-            (false, true) => 2,
-            (false, false) => 2 * STRIDE,
-        };
-        let stride = Stride { first: 1 + (place % every) as u64, every, rare: 1 };
-        let search = |device| Bench { subject, device, seed: 1, faults: &[] }.exhaust(depth, stride).unwrap_or(0);
-        let cases: Vec<u64> = unstable_devices().into_iter().map(search).collect();
-        println!("{subject}: {cases:?} cases, depth {depth}");
-        assert!(cases.iter().sum::<u64>() > 1_000 / every as u64, "{subject}: only {cases:?} cases");
-    });
+    search_on(&unstable_devices(), [2, 2 * STRIDE]);
 }
 
 #[test]
