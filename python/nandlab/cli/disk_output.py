@@ -141,8 +141,9 @@ def print_stats(found: dict[str, Any]) -> None:
         ["real time", f"{found['wall_s']:,.3f} s"],
     ]
     print_table(rows)
-    _print_askers(found["queues"], ["controller", "queue"])
-    _print_askers(found["handles"], ["group", "handle"])
+    # The cost of a command alone, as `disk try` finds it, tells of no queue and no handle.
+    _print_askers(found.get("queues"), ["controller", "queue"])
+    _print_askers(found.get("handles"), ["group", "handle"])
     busiest = sorted(found["matrix"], key=lambda row: -row["busy_us"])[:10]
     if busiest:
         titles = ["origin", "cause", "reads", "programs", "copies", "erases"]
