@@ -46,6 +46,8 @@ pub(super) enum Work {
     Compaction(Pick, u64),
     /// A table goes a level down without a write.
     Move(Pick),
+    /// Tables leave a zone.
+    Collection(Vec<FileId>),
 }
 
 impl Beside {
@@ -55,9 +57,16 @@ impl Beside {
 
     pub(super) fn picks(&self) -> impl Iterator<Item = &Pick> {
         self.running.iter().filter_map(|job| match &job.work {
-            Work::Flush => None,
+            Work::Flush | Work::Collection(_) => None,
             Work::Compaction(pick, _) | Work::Move(pick) => Some(pick),
         })
+    }
+
+    /// The tables that leave a zone.
+    pub(super) fn moved(&self) -> Option<&[FileId]> {
+        self.running
+            .iter()
+            .find_map(|job| if let Work::Collection(files) = &job.work { Some(&files[..]) } else { None })
     }
 
     pub(super) fn committing(&self) -> Option<usize> {

@@ -98,6 +98,12 @@ impl Busy {
         self.level_0 |= pick.inputs.iter().any(|&(level, _)| level == 0);
     }
 
+    /// Adds a table that is moved.
+    pub(super) fn add_moved(&mut self, level: usize, id: FileId) {
+        self.files.insert(id);
+        self.level_0 |= level == 0;
+    }
+
     fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

@@ -13,9 +13,10 @@ use super::compaction::{Busy, Pick};
 use super::options::JobOptions;
 use super::queue::Jobs;
 use super::stats::{Stall, Stalls};
-use super::storage::FileId;
+use super::storage::{FileId, Lifetime};
 use super::tree::Tree;
-use super::version::Edit;
+use super::version::{Edit, FileMeta};
+use super::wal::Wal;
 use super::work::Output;
 use crate::IndexError;
 use nandlab_nand::Time;
@@ -165,8 +166,21 @@ impl Tree<'_> {
 
     fn begin_commit(&mut self, at: usize, end: Time) -> Result<(), IndexError> {
         let plan = self.beside.running[at].plan;
-        self.queue().forget(plan);
-        let edit = &mut self.beside.running[at].edit;
+        if let Some(failure) = self.queue().forget(plan) {
+            let job = self.beside.running.remove(at);
+            if let Work::Collection(_) = job.work {
+                self.io.store.end_moves(false)?;
+                return self.refuse(failure, Vec::new());
+            }
+            return self.refuse(failure, job.edit.made());
+        }
+        let job = &mut self.beside.running[at];
+        if let Work::Collection(_) = job.work {
+            self.io.store.switch_to_moved();
+        }
+        let edit = &mut job.edit;
+        // Over zones a table has its place only now.
+        edit.added.iter_mut().for_each(|(_, file)| file.place = self.io.store.place(file.id));
         (edit.next_file, edit.next_age) = (self.version.next_file, self.version.next_age);
         let mut next = self.version.clone();
         next.apply(edit);
@@ -181,8 +195,13 @@ impl Tree<'_> {
             }
             Err(error) => {
                 self.queue().drop_plan();
-                self.beside.running.remove(at);
-                self.refuse(error, edit.made())
+                match self.beside.running.remove(at).work {
+                    Work::Collection(_) => {
+                        self.io.store.end_moves(false)?;
+                        self.refuse(error, Vec::new())
+                    }
+                    _ => self.refuse(error, edit.made()),
+                }
             }
         }
     }
@@ -216,6 +235,7 @@ impl Tree<'_> {
             }
             Work::Compaction(pick, dropped) => self.count_compaction(&pick, written, dropped),
             Work::Move(_) => self.stats.moves += 1,
+            Work::Collection(_) => self.io.store.end_moves(true)?,
         }
         self.beside.refusal = None;
         Ok(())
@@ -226,6 +246,9 @@ impl Tree<'_> {
         while self.beside.is_due && self.beside.refusal.is_none() && self.beside.picks().count() < options.threads {
             let mut busy = Busy::default();
             self.beside.picks().for_each(|pick| busy.add(pick));
+            let moved = self.beside.moved().unwrap_or(&[]);
+            let is_moved = |(_, file): &(usize, &FileMeta)| moved.contains(&file.id);
+            self.version.files().filter(is_moved).for_each(|(level, file)| busy.add_moved(level, file.id));
             match self.config.compaction.pick(&self.version, &busy) {
                 Some(pick) => self.begin_compaction(pick, options)?,
                 None => self.beside.is_due = false,
@@ -289,8 +312,56 @@ impl Tree<'_> {
             Ok(result) => Ok(Some((self.queue().end_plan(options.depth, now), result))),
             Err(error) => {
                 self.queue().drop_plan();
-                self.refuse(error, output.made().to_vec()).map(|()| None)
+                self.refuse(error, output.made().to_vec())?;
+                let bytes = output.room_for_all(self.io.store.unit_bytes());
+                self.begin_collection(options, bytes, Lifetime::Level(output.level() as u8))?;
+                Ok(None)
             }
+        }
+    }
+
+    /// Begins a job that moves tables for the sake of new files of this size; false if none goes on then.
+    fn begin_collection(&mut self, options: &JobOptions, bytes: u64, lifetime: Lifetime) -> Result<bool, IndexError> {
+        if self.beside.moved().is_some() {
+            return Ok(true);
+        }
+        // What a job reads stays where it is.
+        let is_read = |id: FileId| self.beside.picks().any(|pick| pick.inputs.iter().any(|&(_, input)| input == id));
+        let files = self.version.files().filter(|(_, file)| !is_read(file.id));
+        let movable: Vec<FileId> = files.map(|(_, file)| file.id).collect();
+        let now = self.now();
+        self.queue().begin_plan();
+        let moved = match self.io.store.make_room(bytes, lifetime, &movable) {
+            Ok(moved) if !moved.is_empty() => moved,
+            other => {
+                self.queue().drop_plan();
+                return other.map(|_| false);
+            }
+        };
+        let plan = self.queue().end_plan(options.depth, now);
+        let of_moved = self.version.files().filter(|(_, file)| moved.contains(&file.id));
+        let added = of_moved.map(|(level, file)| (level, file.clone())).collect();
+        let edit = Edit { removed: moved.clone(), added, ..Edit::default() };
+        let work = Work::Collection(moved);
+        self.beside.running.push(Running { plan, is_committing: false, work, edit, written: 0 });
+        Ok(true)
+    }
+
+    /// A new log; waits while jobs make room for it.
+    pub(super) fn create_log(&mut self, options: &JobOptions, file: FileId) -> Result<Wal, IndexError> {
+        let bytes = self.config.write_buffer_bytes;
+        loop {
+            let refusal = match Wal::create(&mut *self.io.store, file, bytes) {
+                Err(refusal @ IndexError::NoSpace { .. }) => refusal,
+                created => return created,
+            };
+            let log_bytes = Wal::bytes(bytes, self.io.store.unit_bytes());
+            self.begin_collection(options, log_bytes, Lifetime::Log)?;
+            if self.beside.running.is_empty() {
+                return Err(refusal);
+            }
+            self.wait_for_one()?;
+            self.end_ended()?;
         }
     }
 }

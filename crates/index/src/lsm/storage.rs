@@ -125,13 +125,16 @@ pub trait Storage {
 
     /// Moves files if a new one of this size finds no room otherwise; returns the moved ones. Only `movable` files move.
     /// The caller notes their new places, makes these durable and calls [`Self::end_moves`]. Nothing moves if a new file
-    /// has room, or if moves cannot make any.
+    /// has room, or if moves cannot make any. In a plan the files move with the job, and [`Self::switch_to_moved`] ends it.
     ///
     /// # Errors
     /// [`IndexError::NoSpace`], [`IndexError::Device`].
     fn make_room(&mut self, _bytes: u64, _lifetime: Lifetime, _movable: &[FileId]) -> Result<Vec<FileId>, IndexError> {
         Ok(Vec::new())
     }
+
+    /// A job has moved its files: they lie at their new places from now on.
+    fn switch_to_moved(&mut self) {}
 
     /// Gives back the former room of moved files, or their new room if the new places could not be noted.
     ///

@@ -181,9 +181,14 @@ impl<'d> Tree<'d> {
         let Some(wal) = &mut self.wal else { return Ok(()) };
         self.stats.wal_bytes += wal.sync(&mut *self.io.store)?;
         let sealed = Some((wal.file(), wal.frames()));
-        self.make_room(self.config.write_buffer_bytes, Lifetime::Log)?;
-        let file = self.new_file();
-        let wal = Wal::create(&mut *self.io.store, file, self.config.write_buffer_bytes)?;
+        let (bytes, file) = (self.config.write_buffer_bytes, self.new_file());
+        let wal = match self.beside() {
+            Some(options) => self.create_log(&options, file)?,
+            None => {
+                self.make_room(bytes, Lifetime::Log)?;
+                Wal::create(&mut *self.io.store, file, bytes)?
+            }
+        };
         let log = Some(LogMeta { id: file, sealed: None, place: self.io.store.place(file) });
         self.commit(Edit { sealed, log, ..Edit::default() })?;
         self.wal = Some(wal);

@@ -30,9 +30,19 @@ impl Output {
         Self { level, file_bytes, expected, age, files: Vec::new(), done: Vec::new(), written: 0 }
     }
 
+    /// Room for all tables at most, with units of this size.
+    pub(super) fn room_for_all(&self, unit_bytes: usize) -> u64 {
+        let files = self.expected / self.file_bytes + 1;
+        self.expected + self.expected / AROUND + files * unit_bytes as u64
+    }
+
     /// Bytes written.
     pub(super) fn written(&self) -> u64 {
         self.written
+    }
+
+    pub(super) fn level(&self) -> usize {
+        self.level
     }
 
     /// What was created.

@@ -15,6 +15,7 @@
 
 mod collect;
 mod space;
+mod steps;
 mod store;
 
 use super::storage::{self, FileId, Lifetime, Storage};
@@ -23,6 +24,7 @@ use nandlab_block::{BlockDevice, ZoneShape};
 use nandlab_nand::{Origin, SECTOR_BYTES};
 use space::{Extent, Space};
 use std::collections::BTreeMap;
+pub(super) use steps::Step;
 
 /// Empty zones that tables and logs leave to collection.
 const RESERVE: usize = 1;
@@ -78,6 +80,10 @@ pub struct ZoneFiles<'d> {
     moving: Vec<(FileId, Vec<Extent>)>,
     /// New extents, written by collection.
     arriving: Vec<Extent>,
+    /// Where the files of a job under way that moves them will lie, as far as they are moved.
+    moves: BTreeMap<FileId, Vec<Extent>>,
+    /// Sectors that jobs have still to append to tables.
+    promised: u64,
     /// Collections since there was room.
     collections: usize,
     moved_bytes: u64,
@@ -132,6 +138,8 @@ impl<'d> ZoneFiles<'d> {
             victim: None,
             moving: Vec::new(),
             arriving: Vec::new(),
+            moves: BTreeMap::new(),
+            promised: 0,
             collections: 0,
             moved_bytes: 0,
         })
@@ -220,14 +228,18 @@ impl<'d> ZoneFiles<'d> {
         logs.filter(|extent| self.space.zone_of(extent.start) == zone).any(|extent| extent.end() > pointer)
     }
 
-    /// A zone for tables of this lifetime: an active one with their lifetime, else an empty one if more than `reserve` are
+    /// A zone for tables of this lifetime: an active one with their lifetime that no other job goes on with, else an empty one if more than `reserve` are
     /// left, else the active one with the nearest lifetime. That one comes before an empty zone, too, if the drive allows no
     /// other active zone, and to finish one would waste much, or sectors that are moved to gain room.
     fn zone_for(&mut self, lifetime: Lifetime, reserve: usize) -> Result<usize, IndexError> {
         let live = self.live();
-        let is_alike = |zone: &usize| self.space.zones[*zone].lifetime == Some(lifetime);
-        if let Some(zone) = self.data_zones(&live).into_iter().find(is_alike) {
-            return Ok(zone);
+        let alike =
+            self.data_zones(&live).into_iter().filter(|&zone| self.space.zones[zone].lifetime == Some(lifetime));
+        if let Some(zone) = alike.min_by_key(|&zone| (self.space.is_held(zone), zone)) {
+            let may_open = self.space.may_open() && self.empty_zones(&live).len() > reserve.max(RESERVE);
+            if !self.space.is_held(zone) || !may_open {
+                return Ok(zone);
+            }
         }
         if self.empty_zones(&live).len() <= reserve {
             self.reclaim(true)?;
@@ -237,7 +249,8 @@ impl<'d> ZoneFiles<'d> {
             (Some(Lifetime::Level(there)), Lifetime::Level(here)) => there.abs_diff(here),
             _ => u8::MAX,
         };
-        let nearest = self.data_zones(&live).into_iter().min_by_key(|&zone| (distance(zone), zone));
+        let nearest =
+            self.data_zones(&live).into_iter().min_by_key(|&zone| (distance(zone), self.space.is_held(zone), zone));
         let empty = self.empty_zones(&live);
         if let Some(&zone) = empty.get(reserve) {
             match nearest.filter(|_| !self.space.may_open() && self.is_dear()) {
@@ -264,14 +277,22 @@ impl<'d> ZoneFiles<'d> {
     /// Whether a file of this size finds room, with the reserve left.
     fn fits(&self, sectors: u64, lifetime: Lifetime) -> bool {
         if lifetime == Lifetime::Log {
-            return self.log_room(sectors, RESERVE, &[]).is_some();
+            return self.log_room(sectors, self.log_reserve(), &[]).is_some();
         }
         let live = self.live();
         let empty = self.empty_zones(&live);
         let spare: u64 = empty.iter().skip(RESERVE).map(|&zone| self.space.whole(zone)).sum();
         let is_alike = |zone: &usize| spare == 0 || self.space.zones[*zone].lifetime == Some(lifetime);
         let open: u64 = self.data_zones(&live).into_iter().filter(is_alike).map(|zone| self.space.room(zone)).sum();
-        spare + open >= sectors
+        spare + open >= sectors + self.promised
+    }
+
+    /// Empty zones that a log leaves: the reserve, and what is promised to tables.
+    fn log_reserve(&self) -> usize {
+        let live = self.live();
+        let open: u64 = self.data_zones(&live).into_iter().map(|zone| self.space.room(zone)).sum();
+        let zone = self.space.whole(self.first_zone());
+        RESERVE + self.promised.saturating_sub(open).div_ceil(zone) as usize
     }
 
     /// Extents for a log of this size: from the log zone's write pointer on, then in empty zones, then `beside` tables.

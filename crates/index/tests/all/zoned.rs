@@ -154,6 +154,26 @@ impl Zoned {
         self.now.clone_from(&self.durable);
     }
 
+    /// The first `changes` of a zone since the last flush survive from now on.
+    pub fn keep(&mut self, zone: usize, changes: usize) {
+        for change in self.changes.get_mut(&zone).expect("the zone has changed").drain(..changes) {
+            self.durable[zone].apply(&change);
+        }
+    }
+
+    /// Reads without a request.
+    pub fn look(&self, sector: u64, bytes: &mut [u8]) {
+        let (zone, at) = ((sector / self.size) as usize, (sector % self.size) as usize);
+        for (at, bytes) in (at..).zip(bytes.chunks_exact_mut(512)) {
+            bytes.copy_from_slice(self.now[zone].sectors.get(at).unwrap_or(&[0; 512]));
+        }
+    }
+
+    /// The zone of a sector.
+    pub fn zone_of(&self, sector: u64) -> usize {
+        (sector / self.size) as usize
+    }
+
     /// Written sectors: zone and place in it.
     pub fn written(&self) -> Vec<(usize, usize)> {
         let zones = self.now.iter().enumerate();
@@ -208,9 +228,7 @@ impl BlockDevice for Zoned {
             }
             (Op::Read, Payload::Read(bytes)) => {
                 assert!(request.sector % self.size + u64::from(request.sectors) <= self.size, "one zone a read");
-                for (at, bytes) in ((request.sector % self.size) as usize..).zip(bytes.chunks_exact_mut(512)) {
-                    bytes.copy_from_slice(self.now[zone].sectors.get(at).unwrap_or(&[0; 512]));
-                }
+                self.look(request.sector, bytes);
             }
             other => panic!("{other:?}"),
         }

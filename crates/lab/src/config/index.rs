@@ -79,14 +79,6 @@ pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), 
         return Err(KeyError::of_value(format!("index.{name}.key_bytes"), message));
     }
     if experiment.ftl.as_ref().is_some_and(FtlConfig::has_zones) {
-        if let IndexConfig::Lsm(options) = index {
-            if options.threads > 0 {
-                let key = "index.lsm.threads";
-                let why =
-                    "writes of several jobs to one zone would have to keep their order: on zones directly it is 0";
-                return Err(KeyError::of_value(key, format!("{key} = {} cannot work: {why}", options.threads)));
-            }
-        }
         // The drive's zones decide.
         return Ok(());
     }

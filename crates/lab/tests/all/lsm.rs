@@ -175,8 +175,6 @@ fn the_tree_on_zones_is_the_same_on_every_model_and_within_the_limits() {
     }
     let btree = refused(SMALL, &[ZONED, &["index={ btree = {} }"]].concat()).message;
     assert!(btree.contains("[index.btree] does not go with ftl.zns: a B+tree writes its pages in place"), "{btree}");
-    let threads = refused(SMALL, &[ZONED, &["index.lsm.threads=1"]].concat()).message;
-    assert!(threads.starts_with("index.lsm.threads = 1 cannot work: writes of several jobs to one zone"), "{threads}");
     let few = [ZONED[0], "device.zones={ max_active = 3 }"];
     let message = refused(SMALL, &few).message;
     assert!(message.contains("device.zones.max_active = 3 cannot work with index.lsm"), "{message}");
@@ -295,6 +293,32 @@ fn jobs_in_the_background_take_the_longest_waits_from_puts_and_give_reads_some()
     assert!(longest(after.write) < 0.3 * longest(before.write));
     assert!(longest(after.read) > 3.0 * longest(before.read));
     assert_eq!(lsm(&background).stalls.memtables.count, 0);
+}
+
+/// Over zones, too: the drive takes every request of the jobs, and each byte once.
+#[test]
+fn jobs_over_zones_write_what_the_foreground_writes() {
+    for limits in ["{ blocks_per_die = 1 }", "{ blocks_per_die = 1, max_active = 6, max_open = 4 }"] {
+        let zones = format!("device.zones={limits}");
+        let of = |sets: &[&str]| record(BESIDE, &[&["ftl={ zns = {} }", &zones], sets].concat());
+        let (foreground, background) = (of(&[]).index.unwrap(), of(&["index.lsm.threads=2"]));
+        let again = of(&["index.lsm.threads=2", "device.model=\"bytes\""]);
+        // The device compares every read with its last write.
+        assert_eq!(
+            format!("{:?} {:?}", background.host, background.index),
+            format!("{:?} {:?}", again.host, again.index)
+        );
+        assert_eq!(background.zones.unwrap().refused.values().sum::<u64>(), 0, "no request is refused");
+        assert!(background.waf.unwrap() < 1.05, "{:?}", background.waf);
+        let background = background.index.unwrap();
+        let tables = |index: &IndexRecord| (index.records, lsm(index).flush_bytes, lsm(index).compaction_bytes);
+        assert_eq!(tables(&foreground), tables(&background), "{limits}");
+        let [before, after] = [foreground, background].map(|index| index.latency_us.unwrap());
+        let longest = |latency: Option<nandlab_lab::record::LatencySummary>| latency.unwrap().max;
+        println!("{limits}: puts {} {}", longest(before.write), longest(after.write));
+        assert!(longest(after.write) < 0.3 * longest(before.write));
+        assert!(longest(after.read) > 2.0 * longest(before.read));
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The host's collection: live extents leave a zone, and it is emptied.
 
 use super::space::Extent;
-use super::{File, ZoneFiles};
-use crate::lsm::storage::FileId;
+use super::{File, Step, ZoneFiles};
+use crate::lsm::storage::{FileId, Lifetime};
 use crate::IndexError;
 use nandlab_nand::{Origin, SECTOR_BYTES};
 
@@ -16,6 +16,9 @@ impl ZoneFiles<'_> {
     pub(super) fn collect(&mut self, movable: &[FileId]) -> Result<Vec<FileId>, IndexError> {
         let Some(victim) = self.victim(movable) else { return Ok(Vec::new()) };
         self.victim = Some(victim);
+        if self.space.queue.is_planning() {
+            return self.plan_moves(victim);
+        }
         let moved = self.move_out(victim);
         self.victim = None;
         if moved.is_err() {
@@ -39,14 +42,18 @@ impl ZoneFiles<'_> {
         };
         (self.first_zone()..self.space.zones.len())
             .filter(|&zone| live[zone] > 0 && self.space.zones[zone].written > live[zone])
-            .filter(|&zone| live[zone] <= empty.max(open(zone)) && !pinned(zone))
+            .filter(|&zone| live[zone] + self.promised <= empty.max(open(zone)) && !pinned(zone))
             .max_by_key(|&zone| (self.space.zones[zone].written - live[zone], usize::MAX - zone))
     }
 
+    /// The files with extents in a zone.
+    fn files_in(&self, zone: usize) -> Vec<FileId> {
+        let is_in = |file: &File| file.extents.iter().any(|extent| self.space.zone_of(extent.start) == zone);
+        self.files.iter().filter(|(_, file)| is_in(file)).map(|(&id, _)| id).collect()
+    }
+
     fn move_out(&mut self, victim: usize) -> Result<Vec<FileId>, IndexError> {
-        let in_victim =
-            |zones: &Self, file: &File| file.extents.iter().any(|extent| zones.space.zone_of(extent.start) == victim);
-        let ids: Vec<FileId> = self.files.iter().filter(|(_, file)| in_victim(self, file)).map(|(&id, _)| id).collect();
+        let ids = self.files_in(victim);
         for &id in &ids {
             let file = self.files[&id].clone();
             let mut extents = Vec::new();
@@ -64,20 +71,67 @@ impl ZoneFiles<'_> {
         Ok(ids)
     }
 
+    /// Plans the moves of a job; the files stay where they are until [`Self::switch_to_moved`].
+    fn plan_moves(&mut self, victim: usize) -> Result<Vec<FileId>, IndexError> {
+        let ids = self.files_in(victim);
+        for &id in &ids {
+            for extent in self.files[&id].extents.clone() {
+                if self.space.zone_of(extent.start) != victim {
+                    self.plan_step(Step::Keep { file: id, extent });
+                    continue;
+                }
+                for part in self.cut(extent) {
+                    let mut bytes = vec![0; (part.sectors * u64::from(SECTOR_BYTES)) as usize];
+                    self.space.read(part.start, &mut bytes, Origin::INDEX_LEAF)?;
+                    self.plan_step(Step::Move { file: id, bytes });
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    /// The files of a job lie where it has moved them.
+    pub(super) fn switch_to_moved(&mut self) {
+        self.arriving.clear();
+        for (id, extents) in std::mem::take(&mut self.moves) {
+            let file = self.files.get_mut(&id).expect("a file that moves is not deleted");
+            self.moving.push((id, std::mem::replace(&mut file.extents, extents)));
+        }
+    }
+
+    /// An extent in parts of one request each.
+    fn cut(&self, extent: Extent) -> Vec<Extent> {
+        let most = (MOVE_BYTES / u64::from(SECTOR_BYTES)).max(self.unit_sectors());
+        let starts = (extent.start..extent.end()).step_by(most as usize);
+        starts.map(|start| Extent { start, sectors: most.min(extent.end() - start) }).collect()
+    }
+
     fn move_extent(&mut self, file: &File, extent: Extent, to: &mut Vec<Extent>) -> Result<(), IndexError> {
-        let mut at = extent.start;
-        while at < extent.end() {
-            let zone = self.zone_for(file.lifetime, 0)?;
-            let most = (MOVE_BYTES / u64::from(SECTOR_BYTES)).max(self.unit_sectors());
-            let sectors = (extent.end() - at).min(self.space.room(zone)).min(most);
-            let mut bytes = vec![0; (sectors * u64::from(SECTOR_BYTES)) as usize];
-            self.space.read(at, &mut bytes, Origin::INDEX_LEAF)?;
-            let written = self.space.write(zone, &bytes, Origin::INDEX_LEAF)?;
-            self.moved_bytes += bytes.len() as u64;
+        for part in self.cut(extent) {
+            let mut bytes = vec![0; (part.sectors * u64::from(SECTOR_BYTES)) as usize];
+            self.space.read(part.start, &mut bytes, Origin::INDEX_LEAF)?;
+            self.wait_for_host()?;
+            self.write_moved(file.lifetime, &bytes, to)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_moved(
+        &mut self,
+        lifetime: Lifetime,
+        mut bytes: &[u8],
+        to: &mut Vec<Extent>,
+    ) -> Result<(), IndexError> {
+        while !bytes.is_empty() {
+            let zone = self.zone_for(lifetime, 0)?;
+            let room = self.space.room(zone) * u64::from(SECTOR_BYTES);
+            let (now, rest) = bytes.split_at(room.min(bytes.len() as u64) as usize);
+            let written = self.space.write(zone, now, Origin::INDEX_LEAF)?;
+            self.moved_bytes += now.len() as u64;
             // The file does not have the extent yet, and the zone is in use.
             self.arriving.push(written);
             self.space.join(to, written);
-            at += sectors;
+            bytes = rest;
         }
         Ok(())
     }
@@ -85,6 +139,8 @@ impl ZoneFiles<'_> {
     /// Ends a collection: the old extents are given back if the manifest has the new ones, else the new ones are.
     pub(super) fn settle_moves(&mut self, committed: bool) -> Result<(), IndexError> {
         self.arriving.clear();
+        self.moves.clear();
+        self.victim = None;
         for (id, old) in std::mem::take(&mut self.moving) {
             if let (false, Some(file)) = (committed, self.files.get_mut(&id)) {
                 file.extents = old;

@@ -1,13 +1,14 @@
 //! The zones themselves: write pointers, states, and requests to them.
 
+use super::super::queue::Queue;
 use super::super::storage::Lifetime;
 use crate::IndexError;
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request, ZoneCommand, ZoneFault, ZoneShape, ZoneState};
-use nandlab_nand::{Origin, Time, SECTOR_BYTES};
+use nandlab_nand::{Origin, SECTOR_BYTES};
 
 /// A run of sectors in one zone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Extent {
+pub(in crate::lsm) struct Extent {
     pub(super) start: u64,
     pub(super) sectors: u64,
 }
@@ -33,6 +34,8 @@ pub(super) struct Zone {
     read_only: bool,
     /// The lifetime of its files; `None` without any.
     pub(super) lifetime: Option<Lifetime>,
+    /// The job that wrote to it last.
+    pub(super) writer: Option<u64>,
 }
 
 impl Zone {
@@ -51,12 +54,11 @@ impl Zone {
 
 /// The device, and its zones.
 pub(super) struct Space<'d> {
-    device: &'d mut dyn BlockDevice,
+    pub(super) queue: Queue<'d>,
     shape: ZoneShape,
     pub(super) zones: Vec<Zone>,
     /// Sectors of a unit.
     unit: u64,
-    pub(super) now: Time,
 }
 
 impl<'d> Space<'d> {
@@ -66,9 +68,9 @@ impl<'d> Space<'d> {
             let report = device.zone_at(start).expect("the device has as many zones as it tells");
             let written = report.write_pointer.map_or(report.capacity, |pointer| pointer - start);
             let read_only = report.state == ZoneState::ReadOnly;
-            zones.push(Zone { start, capacity: report.capacity, written, read_only, lifetime: None });
+            zones.push(Zone { start, capacity: report.capacity, written, read_only, lifetime: None, writer: None });
         }
-        Self { device, shape, zones, unit: u64::from(unit_bytes / SECTOR_BYTES), now: 0 }
+        Self { queue: Queue::new(device), shape, zones, unit: u64::from(unit_bytes / SECTOR_BYTES) }
     }
 
     pub(super) fn max_active(&self) -> u32 {
@@ -113,20 +115,21 @@ impl<'d> Space<'d> {
     /// Asserts that the zones are as the device reports them.
     pub(super) fn check(&self) {
         for (at, zone) in self.zones.iter().enumerate() {
-            let report = self.device.zone_at(zone.start).expect("the zone is there");
+            let report = self.queue.device().zone_at(zone.start).expect("the zone is there");
             let written = report.write_pointer.map_or(report.capacity, |pointer| pointer - report.start);
             assert_eq!(zone.written, written, "zone {at}");
         }
     }
 
-    pub(super) fn submit(&mut self, request: Request, data: Payload<'_>) -> Result<(), IndexError> {
-        self.now = self.device.submit(&Request { time: self.now, ..request }, data)?.done;
-        Ok(())
-    }
-
     fn command(&mut self, zone: usize, command: ZoneCommand) -> Result<(), IndexError> {
         let origin = Origin::INDEX_HEADER;
-        self.submit(Request { origin, ..Request::new(Op::Zone(command), self.zones[zone].start, 0) }, Payload::None)
+        self.queue.command(Request { origin, ..Request::new(Op::Zone(command), self.zones[zone].start, 0) })
+    }
+
+    /// Whether another job than the one whose step takes place goes on with a zone.
+    pub(super) fn is_held(&self, zone: usize) -> bool {
+        let writer = self.zones[zone].writer.filter(|&writer| Some(writer) != self.queue.job());
+        writer.is_some_and(|writer| self.queue.goes_on(writer))
     }
 
     /// Empties a zone, if it is not empty.
@@ -150,9 +153,10 @@ impl<'d> Space<'d> {
     /// Writes whole units at a zone's write pointer; returns where. A zone with less than a unit left is finished.
     pub(super) fn write(&mut self, zone: usize, bytes: &[u8], origin: Origin) -> Result<Extent, IndexError> {
         let Zone { start, written, .. } = self.zones[zone];
+        self.zones[zone].writer = self.queue.job();
         let extent = Extent { start: start + written, sectors: bytes.len() as u64 / u64::from(SECTOR_BYTES) };
         let request = Request { origin, ..Request::new(Op::Write, extent.start, extent.sectors as u32) };
-        self.submit(request, Payload::Write(bytes)).map_err(worn)?;
+        self.queue.make(request, Payload::Write(bytes)).map_err(worn)?;
         self.zones[zone].written += extent.sectors;
         if self.zones[zone].left() > 0 && self.room(zone) == 0 {
             self.finish(zone)?;
@@ -170,7 +174,7 @@ impl<'d> Space<'d> {
             return Ok(());
         }
         let sectors = (there.len() / SECTOR_BYTES as usize) as u32;
-        self.submit(Request { origin, ..Request::new(Op::Read, sector, sectors) }, Payload::Read(there))
+        self.queue.make(Request { origin, ..Request::new(Op::Read, sector, sectors) }, Payload::Read(there))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The storage over zones, as the tree sees it.
 
 use super::space::Extent;
-use super::{File, ZoneFiles, RESERVE};
+use super::{File, Step, ZoneFiles};
 use crate::lsm::codec::Parser;
+use crate::lsm::queue::Jobs;
 use crate::lsm::storage::{FileId, Lifetime, Storage};
 use crate::IndexError;
 use nandlab_block::{Op, Payload, Request};
@@ -52,13 +53,14 @@ impl Storage for ZoneFiles<'_> {
     }
 
     fn create(&mut self, file: FileId, expected_bytes: u64, lifetime: Lifetime) -> Result<(), IndexError> {
+        self.catch_up()?;
         let sectors = expected_bytes.div_ceil(self.unit_bytes as u64).max(1) * self.unit_sectors();
         if !self.fits(sectors, lifetime) {
             self.reclaim(true)?;
         }
         let mut extents = Vec::new();
         if lifetime == Lifetime::Log {
-            let mut room = self.log_room(sectors, RESERVE, &[]);
+            let mut room = self.log_room(sectors, self.log_reserve(), &[]);
             if room.is_none() && !self.has_begun {
                 // Without a log the tree cannot be opened, so the first log takes the reserve and room beside tables.
                 room = self.log_room(sectors, 0, &self.data_zones(&self.live()));
@@ -73,11 +75,17 @@ impl Storage for ZoneFiles<'_> {
     }
 
     fn append(&mut self, file: FileId, bytes: &[u8], origin: Origin) -> Result<(), IndexError> {
-        if self.files[&file].is_log() {
-            self.append_log(file, bytes, origin)
-        } else {
-            self.append_table(file, bytes, origin)
+        if self.space.queue.is_planning() {
+            self.plan_step(Step::Append { file, bytes: bytes.to_vec(), origin });
+            return Ok(());
         }
+        self.catch_up()?;
+        if self.files[&file].is_log() {
+            self.append_log(file, bytes, origin)?;
+        } else {
+            self.append_table(file, bytes, origin)?;
+        }
+        self.wait_for_host()
     }
 
     fn seal(&mut self, file: FileId) {
@@ -90,12 +98,13 @@ impl Storage for ZoneFiles<'_> {
     }
 
     fn read(&mut self, file: FileId, offset: u64, mut bytes: &mut [u8], origin: Origin) -> Result<(), IndexError> {
+        self.catch_up()?;
         for part in Self::parts(&self.files[&file], offset / SECTOR, bytes.len() as u64 / SECTOR) {
             let (now, rest) = bytes.split_at_mut((part.sectors * SECTOR) as usize);
             self.space.read(part.start, now, origin)?;
             bytes = rest;
         }
-        Ok(())
+        self.wait_for_host()
     }
 
     fn delete(&mut self, file: FileId) -> Result<(), IndexError> {
@@ -106,7 +115,10 @@ impl Storage for ZoneFiles<'_> {
     }
 
     fn sync(&mut self) -> Result<(), IndexError> {
-        self.space.submit(Request { origin: Origin::INDEX_HEADER, ..Request::new(Op::Flush, 0, 0) }, Payload::None)
+        self.catch_up()?;
+        let request = Request { origin: Origin::INDEX_HEADER, ..Request::new(Op::Flush, 0, 0) };
+        self.space.queue.make(request, Payload::None)?;
+        self.wait_for_host()
     }
 
     fn place(&self, file: FileId) -> Vec<u8> {
@@ -155,11 +167,20 @@ impl Storage for ZoneFiles<'_> {
     }
 
     fn reset_root(&mut self, area: usize) -> Result<u64, IndexError> {
+        if self.space.queue.is_planning() {
+            self.plan_step(Step::ResetRoot(area));
+            return Ok(0);
+        }
         self.root_parts(area).try_for_each(|(zone, _)| self.space.reset(zone))?;
         Ok(0)
     }
 
     fn append_root(&mut self, area: usize, offset: u64, mut bytes: &[u8]) -> Result<(), IndexError> {
+        if self.space.queue.is_planning() {
+            self.plan_step(Step::Root { area, offset, bytes: bytes.to_vec() });
+            return Ok(());
+        }
+        self.catch_up()?;
         if offset == 0 {
             // A cut may have left a checkpoint here that never counted.
             self.reset_root(area)?;
@@ -179,7 +200,7 @@ impl Storage for ZoneFiles<'_> {
             (at, bytes) = (at + room, rest);
         }
         assert!(bytes.is_empty(), "the manifest stays in its area");
-        Ok(())
+        self.wait_for_host()
     }
 
     fn read_root(&mut self, area: usize, offset: u64, mut bytes: &mut [u8]) -> Result<(), IndexError> {
@@ -193,7 +214,7 @@ impl Storage for ZoneFiles<'_> {
             self.space.read(self.space.zones[zone].start + at - start, now, Origin::INDEX_HEADER)?;
             (at, bytes) = (at + there, rest);
         }
-        Ok(())
+        self.wait_for_host()
     }
 
     fn capacity(&self) -> (u64, u64) {
@@ -217,7 +238,13 @@ impl Storage for ZoneFiles<'_> {
             return Ok(Vec::new());
         }
         self.collections += 1;
-        self.collect(movable)
+        let moved = self.collect(movable)?;
+        self.wait_for_host()?;
+        Ok(moved)
+    }
+
+    fn switch_to_moved(&mut self) {
+        Self::switch_to_moved(self);
     }
 
     fn end_moves(&mut self, committed: bool) -> Result<(), IndexError> {
@@ -229,11 +256,15 @@ impl Storage for ZoneFiles<'_> {
     }
 
     fn now(&self) -> Time {
-        self.space.now
+        self.space.queue.now()
     }
 
     fn set_now(&mut self, time: Time) {
-        self.space.now = self.space.now.max(time);
+        self.space.queue.set_now(time);
+    }
+
+    fn jobs(&mut self) -> Option<&mut dyn Jobs> {
+        Some(self)
     }
 
     fn check(&self, files: &[FileId]) -> Result<(), IndexError> {

@@ -10,6 +10,7 @@ mod hard_cases;
 mod model;
 mod trims;
 mod zones;
+mod zones_beside;
 
 use crate::{ascending, Map};
 use nandlab_block::{Blank, BlockDevice, ByteCount, Mirror};

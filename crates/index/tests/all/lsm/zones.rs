@@ -23,7 +23,7 @@ impl Cuttable for Zoned {
 }
 
 /// Small memtables, so that files are many.
-fn options() -> Options {
+pub fn options() -> Options {
     Options {
         write_buffer_bytes: ByteCount(900),
         target_file_bytes: ByteCount(900),
