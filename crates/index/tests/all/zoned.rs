@@ -208,8 +208,9 @@ impl BlockDevice for Zoned {
         self.refuse(request).map_err(|fault| Error::Zone { zone: zone as u32, fault })?;
         match (request.op, data) {
             (Op::Flush, _) => {
-                self.changes.clear();
-                self.durable.clone_from(&self.now);
+                for (zone, changes) in std::mem::take(&mut self.changes) {
+                    changes.iter().for_each(|change| self.durable[zone].apply(change));
+                }
             }
             (Op::Write, Payload::Write(bytes)) => {
                 self.note_write(zone, request.origin);

@@ -1,7 +1,7 @@
 //! The storage over zones, as the tree sees it.
 
 use super::space::Extent;
-use super::{File, Step, ZoneFiles};
+use super::{File, Step, ZoneFiles, RESERVE};
 use crate::lsm::codec::Parser;
 use crate::lsm::queue::Jobs;
 use crate::lsm::storage::{FileId, Lifetime, Storage};
@@ -233,7 +233,10 @@ impl Storage for ZoneFiles<'_> {
         }
         // Each collection gains something; a tree that is all but full would gain too little each time.
         let is_hopeless = self.collections >= 2 * self.space.zones.len() || bytes > self.capacity().1;
-        if self.fits(sectors, lifetime) || is_hopeless {
+        // A table longer than expected may have taken the reserve. It comes back while the live sectors of a zone still
+        // find room; later no collection could begin.
+        let has_reserve = self.empty_zones(&self.live()).len() >= RESERVE;
+        if has_reserve && self.fits(sectors, lifetime) || is_hopeless {
             self.collections = 0;
             return Ok(Vec::new());
         }
