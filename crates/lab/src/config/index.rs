@@ -4,7 +4,7 @@ use super::asks::{asks, workloads};
 use super::tree::KeyError;
 use super::{Arrival, Experiment, Host, Sizing};
 use nandlab_ftl::FtlConfig;
-use nandlab_index::{IndexConfig, IndexError};
+use nandlab_index::IndexError;
 use nandlab_workload::{Asks, Kind};
 
 /// Refuses keys without an index, and an index without keys; then checks its options. Rounded options give a
