@@ -89,8 +89,9 @@ def page(
             "tokens".
         collection.background.free_blocks: Free blocks on each die at which it begins, more than
             `reserve_blocks`. Default 4.
-        collection.background.invalid_pages: Invalid pages in a victim, at least 1. A die with no more
-            than `reserve_blocks` free takes any victim. Default 1.
+        collection.background.invalid_pages: Invalid pages in a victim, at least 1; of a reclaim unit on
+            several dies the mean of its blocks. A die with no more than `reserve_blocks` free takes any
+            victim. Default 1; FEMU's rule for lines is an eighth of a block's pages.
         idle: Work done while the host asks nothing. It takes a device that keeps time. Default "none".
         idle.collect.blocks: Blocks on each die made free beyond `reserve_blocks`, at least 1. Default
             2.

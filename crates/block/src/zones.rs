@@ -103,7 +103,7 @@ pub enum ZoneFault {
     #[error("invalid command opcode (01h): the device has no zones")]
     NoZones,
     /// 02h.
-    #[error("invalid field in command (02h): it names the first sector of a zone")]
+    #[error("invalid field in command (02h): it names the first sector of a zone, and an append is no longer than the drive takes")]
     InvalidField,
 }
 

@@ -48,7 +48,7 @@ pub use list::{anywhere, Entry, FtlConfig, Visitor, LIST};
 pub use nandlab_block::RamUse;
 pub use parts::placement::{GroupUse, HandleUse, PlacementEvent, PlacementEvents, PlacementUse};
 pub use recycling::{Recycling, RecyclingKind};
-pub use zones::{ZoneOptions, ZoneUse};
+pub use zones::{ZoneCount, ZoneOptions, ZoneUse};
 
 use future::Future;
 use nandlab_block::{Op, Request, ZoneReport, ZoneShape};
@@ -325,6 +325,8 @@ pub struct Uses {
     pub groups: Option<GroupUse>,
     /// What the host did with zones; `None` without zones.
     pub zones: Option<ZoneUse>,
+    /// The zones in the order of their sectors; empty without zones.
+    pub by_zone: Vec<ZoneCount>,
     /// The last log blocks that ended or were renewed, the oldest first, if the options ask to keep them.
     pub recyclings: Vec<Recycling>,
 }

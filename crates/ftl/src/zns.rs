@@ -67,6 +67,7 @@ impl Config {
     }
 
     fn layout(&self, geometry: &Geometry) -> Result<Layout, FtlError> {
+        self.zones.check_append()?;
         let own = Layout::new(geometry, &self.zones)?;
         let staged = self.staged_blocks(geometry, &own)?.div_ceil(geometry.dies());
         let spare_blocks = self.zones.spare_blocks.saturating_add(staged);
@@ -120,6 +121,8 @@ pub struct Zns {
     /// Staged pages that a mount could not read.
     lost: u64,
     used: ZoneUse,
+    /// By zone: sectors that the host wrote, and resets, since the mount.
+    counts: Vec<(u64, u64)>,
 }
 
 impl Zns {
@@ -237,6 +240,7 @@ impl Ftl for Zns {
 
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
         let (zone, place) = self.split(at);
+        self.counts[zone as usize].0 += u64::from(sectors.count());
         if self.is_random(zone) {
             self.write_random(nand, at, sectors, page)?;
             self.filled(zone);
@@ -300,7 +304,7 @@ impl Ftl for Zns {
     }
 
     fn uses(&self) -> Uses {
-        Uses { zones: Some(self.used), ..Uses::default() }
+        Uses { zones: Some(self.used), by_zone: self.by_zone(), ..Uses::default() }
     }
 
     fn logical_pages(&self) -> u32 {

@@ -39,7 +39,7 @@ pub(crate) use layout::Layout;
 use layout::Place;
 pub use layout::ZoneOptions;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
-pub use used::ZoneUse;
+pub use used::{ZoneCount, ZoneUse};
 
 /// A zone's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

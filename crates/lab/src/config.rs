@@ -40,7 +40,7 @@ pub use fill::Fill;
 pub(crate) use fs::key_error;
 pub use host::{Arrival, Host};
 pub use memory::{Memory, OneMemory, Powered};
-pub use precondition::{Precondition, SteadyWrites};
+pub use precondition::{FillPlacement, Precondition, SteadyWrites};
 pub use sample::Sampling;
 pub use sizing::Sizing;
 pub use tree::Format;
@@ -155,7 +155,7 @@ impl Experiment {
 
     fn from_tree(tree: Tree, base: &Path) -> Result<Self, ConfigError> {
         let mut table: Table = typed::typed(&tree, "", &tree.root)?;
-        if let WorkloadConfig::Fio(jobs) = &mut table.workload {
+        for jobs in table.workload.jobs_of_fio() {
             // From here on they are part of the experiment, so that its record says what the run depended on.
             jobs.take_environment(base, &|name| std::env::var(name).ok());
         }

@@ -37,6 +37,10 @@ pub struct Zoning {
     pub shape: ZoneShape,
     /// What the host may write in any order, if it may.
     pub area: Option<RandomArea>,
+    /// Whether a read may go from one zone into the next.
+    pub reads_across: bool,
+    /// Most bytes of an append, a power of two from 8 KiB; `None` is no limit.
+    pub max_append: Option<u64>,
 }
 
 /// A zone's random write area, in sectors.

@@ -74,6 +74,7 @@ def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None)
     callback=_sample,
     help="Measure WINDOW of every EVERY requests.",
 )
+@click.option("--zones", "list_zones", is_flag=True, help="List the zones of a zoned drive at the end.")
 @json_option
 def command(  # noqa: PLR0913 - one for each option
     file: str,
@@ -84,6 +85,7 @@ def command(  # noqa: PLR0913 - one for each option
     timeline: str | None,
     timeline_window: str | None,
     sample: list[Pair],
+    list_zones: bool,
     as_json: bool,
     **drawn: Any,  # noqa: ANN401 - options
 ) -> int:
@@ -134,7 +136,7 @@ def command(  # noqa: PLR0913 - one for each option
         say("stopped before there was a result")
         return FAILED
     result = outcome.result
-    _print(result, as_json)
+    _print(result, as_json, list_zones)
     if report is not None:
         result.report(report, command=as_command())
         say_path(report, as_json)
@@ -217,11 +219,13 @@ def _doing(stage, unit: str) -> str:  # noqa: ANN001 - see Stage
     return f"{stage.phase}: {stage.done:,}{in_all} {noun}"
 
 
-def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported late
+def _print(result, as_json: bool, list_zones: bool) -> None:  # noqa: ANN001 - a Result, imported late
+    if list_zones and result.zones is None:
+        say("--zones: the drive has no zones; ftl.zns has")
     if as_json:
         print_json(result.to_dict())
         return
-    from nandlab.figures import fdp, sampled, summary, tenants
+    from nandlab.figures import fdp, sampled, summary, tenants, zones
     from nandlab.figures.headline import headline
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
@@ -233,7 +237,7 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
         click.echo()
         titles = summary.LATENCY_TITLES
         print_table(latencies, titles, right=range(1, len(titles)))
-    for part in (sampled, tenants, fdp):
+    for part in (sampled, tenants, fdp, *([zones] if list_zones else [])):
         found = part.table(result)
         if found:
             click.echo()

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -315,7 +315,7 @@ class Experiment:
         named = [
             profile if is_path else None,
             resolved.get("precondition", {}).get("from_state"),
-            *(table.get("path") for table in resolved["workload"].values()),
+            *_paths(resolved["workload"]),
         ]
         # A name with NUL is refused when the file is opened.
         paths = [name for name in named if name and not name.startswith(BUNDLED) and "\0" not in name]
@@ -489,3 +489,11 @@ def _refuse_other_than_tables(tree: Mapping[str, Any]) -> None:
         named = name in ("workload", "ftl", "buffer") and isinstance(table, str)
         if name in _EXAMPLES and not named and not isinstance(table, dict):
             raise refused(name, f"expected a table such as {_EXAMPLES[name]}, given {reprlib.repr(table)}")
+
+
+def _paths(workload: Mapping[str, Any]) -> Iterator[str | None]:
+    """The files that a workload reads, those of tenants too."""
+    for table in workload.values():
+        yield table.get("path")
+        for tenant in table.get("tenant", ()):
+            yield from _paths(tenant["workload"])

@@ -20,6 +20,25 @@ CHANGES = {
 }
 
 
+TITLES = ("zones", "state", "write pointer", "written", "resets")
+
+
+def table(result: Record) -> list[tuple[str, ...]]:
+    """A row under `TITLES` for each run of neighbouring zones that are alike; empty without a zoned drive."""
+    if result.zones is None:
+        return []
+    return [
+        (
+            str(row.first) if row.zones == 1 else f"{row.first} to {row.first + row.zones - 1}",
+            row.state.replace("_", " "),
+            units.size(row.write_pointer_bytes),
+            units.size(row.written_bytes),
+            units.count(row.resets),
+        )
+        for row in result.zones.report
+    ]
+
+
 def rows(result: Record) -> list[tuple[str, str, str]]:
     """Name, value and explanation; empty without a zoned drive."""
     found = result.zones

@@ -339,6 +339,29 @@ class Latency(View):
     count: int
 
 
+class ZoneRun(View):
+    """Neighbouring zones that are alike at the end of a run.
+
+    Attributes:
+        first: The first zone, counted from 0.
+        zones: Zones in the row.
+        state: Their state: empty, implicitly_opened, explicitly_opened, closed, full or read_only.
+        write_pointer_bytes: Bytes from a zone's start to its write pointer; None for a zone that takes no
+            writes.
+        written_bytes: Bytes that the host wrote to each of them; in a random write area a sector counts each
+            time.
+        resets: Times that the host emptied each of them by a command.
+
+    """
+
+    first: int
+    zones: int
+    state: str
+    write_pointer_bytes: int | None
+    written_bytes: int
+    resets: int
+
+
 class Zones(View):
     """A device of zones as its host used it.
 
@@ -358,6 +381,7 @@ class Zones(View):
         refused: Refused requests by the reason's name; a reason without one is left out.
         finish_us: Latencies of finishes; None without one, or without time.
         reset_us: Latencies of resets; None without one, or without time.
+        report: All zones at the end in the order of their sectors; neighbours that are alike share a row.
 
     """
 
@@ -376,6 +400,7 @@ class Zones(View):
     refused: dict[str, int]
     finish_us: Latency | None
     reset_us: Latency | None
+    report: list[ZoneRun]
 
 
 class Gc(View):

@@ -1,9 +1,10 @@
 //! What a zone takes, and changes of its state.
 
 use super::Zns;
+use crate::zones::ZoneCount;
 use crate::FtlError;
 use nandlab_block::{Op, Request, ZoneCommand, ZoneFault, ZoneReport, ZoneState};
-use nandlab_nand::{scoped, Cause, Nand, PageBuf, Time};
+use nandlab_nand::{scoped, Cause, Nand, PageBuf, Time, SECTOR_BYTES};
 
 impl Zns {
     pub(super) fn pitch_sectors(&self) -> u64 {
@@ -42,6 +43,16 @@ impl Zns {
         })
     }
 
+    /// The zones that the host sees, each with its counts.
+    pub(super) fn by_zone(&self) -> Vec<ZoneCount> {
+        let count = |(zone, &(written_sectors, resets)): (u64, &(u64, u64))| {
+            let report = self.report(zone * self.pitch_sectors())?;
+            let write_pointer = report.write_pointer.map(|at| at - report.start);
+            Some(ZoneCount { state: report.state, write_pointer, written_sectors, resets })
+        };
+        (0..).zip(&self.counts).map_while(count).collect()
+    }
+
     pub(super) fn admit_request<N: Nand>(&mut self, nand: &mut N, request: &Request) -> Result<Request, FtlError> {
         match request.op {
             Op::Write => {
@@ -64,6 +75,10 @@ impl Zns {
                 if self.is_random(zone) {
                     return refuse(zone, ZoneFault::InvalidOperation);
                 }
+                let bytes = u64::from(request.sectors) * u64::from(SECTOR_BYTES);
+                if self.options.max_append.is_some_and(|most| bytes > most.0) {
+                    return refuse(zone, ZoneFault::InvalidField);
+                }
                 self.admit_write(zone, request.sectors)?;
                 self.used.appends += 1;
                 Ok(Request { op: Op::Write, sector: request.sector + self.write_pointer(zone), ..*request })
@@ -79,8 +94,17 @@ impl Zns {
                 self.change(nand, zone, command)?;
                 Ok(*request)
             }
+            Op::Read if self.reads_across(request) => {
+                refuse(self.zone_of(request.sector).unwrap_or(0), ZoneFault::Boundary)
+            }
             Op::Read | Op::Trim | Op::Flush | Op::UnitUpdate => Ok(*request),
         }
+    }
+
+    /// Whether a read goes from one zone into the next and may not.
+    fn reads_across(&self, request: &Request) -> bool {
+        let last = request.end().saturating_sub(1).max(request.sector);
+        !self.options.read_across_zones && request.sector / self.pitch_sectors() != last / self.pitch_sectors()
     }
 
     fn refuse_unwritable(&self, zone: u32) -> Result<(), FtlError> {
@@ -169,6 +193,7 @@ impl Zns {
             }
             (ZoneCommand::Reset, _) => {
                 self.used.resets += 1;
+                self.counts[zone as usize].1 += 1;
                 self.reset(nand, zone)
             }
         }

@@ -286,6 +286,7 @@ pub(super) fn mount<N: Nand>(
         logical_pages,
         lost: 0,
         used: ZoneUse::default(),
+        counts: vec![(0, 0); layout.zones as usize],
         zones,
     };
     zns.find_waiting(nand, staged)?;

@@ -39,6 +39,14 @@ pub struct ZoneOptions {
     /// Most zones with a random write area at a time; 0 is no limit. Default 0.
     #[serde(skip_serializing_if = "is_zero")]
     pub max_random_write_areas: u32,
+    /// Whether a read may go from one zone into the next (NVMe's Read Across Zone Boundaries); for `ftl.zns`. If not, such a
+    /// read is refused with `boundary`. Default true.
+    #[serde(skip_serializing_if = "is_true")]
+    pub read_across_zones: bool,
+    /// Most bytes of an append (NVMe's Zone Append Size Limit), a power of two from 8 KiB; for `ftl.zns`. A longer one is
+    /// refused with `invalid_field`. No limit unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_append: Option<ByteCount>,
     /// Blocks kept on each die in place of blocks that go bad, at least 1: after a power cut a block may have to be written
     /// again in another one. Default 2.
     pub spare_blocks: u32,
@@ -50,6 +58,10 @@ fn is_zero(count: &u32) -> bool {
 
 fn is_one(count: &u32) -> bool {
     *count == 1
+}
+
+fn is_true(option: &bool) -> bool {
+    *option
 }
 
 impl Default for ZoneOptions {
@@ -65,12 +77,30 @@ impl Default for ZoneOptions {
             random_write_area: None,
             commit_granularity: None,
             max_random_write_areas: 0,
+            read_across_zones: true,
+            max_append: None,
             spare_blocks: 2,
         }
     }
 }
 
 impl ZoneOptions {
+    /// The limit has NVMe's form, so that a served drive can tell it: a power of two of 4 KiB, whose exponent 0 is no limit.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`].
+    pub(crate) fn check_append(&self) -> Result<(), FtlError> {
+        match self.max_append {
+            Some(bytes) if !bytes.0.is_power_of_two() || bytes.0 < LEAST_APPEND_LIMIT => {
+                Err(FtlError::Config(format!(
+                    "device.zones.max_append = {bytes}: it is a power of two, and at least {}",
+                    ByteCount(LEAST_APPEND_LIMIT)
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Zones that can be active at a time, of so many.
     pub(crate) fn most_active(&self, zones: u32) -> u32 {
         if self.max_active > 0 {
@@ -80,6 +110,9 @@ impl ZoneOptions {
         }
     }
 }
+
+/// The least limit of appends, bytes.
+const LEAST_APPEND_LIMIT: u64 = 8192;
 
 /// The capacity in pages.
 fn pages_in(capacity: ByteCount, most: u32, page_bytes: u32) -> Result<u32, FtlError> {

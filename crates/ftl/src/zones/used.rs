@@ -1,6 +1,6 @@
 //! What a host did with the zones of a drive, in numbers.
 
-use nandlab_block::ZoneFault;
+use nandlab_block::{ZoneFault, ZoneState};
 
 /// What a host did with zones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
@@ -32,6 +32,19 @@ pub struct ZoneUse {
     /// Requests that were refused, in the order of [`ZoneFault::ALL`].
     #[serde(skip)]
     pub refused: [u64; ZoneFault::ALL.len()],
+}
+
+/// A zone, and what the host did with it since the mount.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ZoneCount {
+    /// Its state.
+    pub state: ZoneState,
+    /// The next sector to be written, counted from the zone's start; `None` for a zone that takes none.
+    pub write_pointer: Option<u64>,
+    /// Sectors that the host wrote to it; in a random write area a sector counts each time.
+    pub written_sectors: u64,
+    /// Times that a command emptied it.
+    pub resets: u64,
 }
 
 impl ZoneUse {

@@ -2,7 +2,7 @@
 
 use crate::lab::{cost, device, flash, mount, mount_again, mounted, restored, submit, Flash, Lab};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_ftl::page::{Config, FdpOptions, Handles, Placement};
+use nandlab_ftl::page::{Background, Collection, Config, FdpOptions, Handles, Placement};
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_ftl::{Ftl, PlacementEvent, PlacementUse};
 use nandlab_nand::power_cut::{CutPlan, Form};
@@ -401,4 +401,25 @@ fn a_random_victim_is_the_same_with_the_same_seed() {
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
+}
+
+/// Two dies of 13 blocks. Die 0 holds the even pages of a unit of 16, die 1 the odd ones.
+#[test]
+fn a_background_weighs_a_unit_as_a_whole() {
+    let background = |invalid_pages| Config {
+        collection: Collection::Background(Background { free_blocks: 9, invalid_pages }),
+        ..config(options(1, Handles::NONE))
+    };
+    // Six units are full and the next one has begun. Then all that becomes invalid is the even pages of the first unit.
+    let collected = |invalid_pages| {
+        let mut lab = mount(flash(geometry(2, 13), Rules::default()), 96, &background(invalid_pages));
+        (0..96).for_each(|page| write(&mut lab, page, 0));
+        (0..16).step_by(2).for_each(|page| write(&mut lab, page, 0));
+        // This one goes to die 0, which has something to gain.
+        write(&mut lab, 0, 0);
+        lab.check();
+        lab.ctx().matrix().total().erase_shares > 0
+    };
+    // Eight of sixteen pages are invalid, all on one die: on average four of the eight pages in a block.
+    assert_eq!([1, 4, 5, 8].map(collected), [true, true, false, false]);
 }

@@ -304,3 +304,66 @@ fn a_failed_program_moves_the_block_of_a_zone() {
     }
     assert!(retired > 0);
 }
+
+#[test]
+fn a_read_across_zones_is_refused_if_the_drive_says_so() {
+    let mut lab = drive(options());
+    assert_eq!(send(&mut lab, Op::Read, 30, 4), Ok(()), "the default");
+    let mut lab = drive(ZoneOptions { read_across_zones: false, ..options() });
+    assert_eq!(send(&mut lab, Op::Read, 30, 4), Err(ZoneFault::Boundary));
+    assert_eq!(send(&mut lab, Op::Read, 28, 4), Ok(()), "up to the zone's end, though behind its capacity");
+    assert_eq!(send(&mut lab, Op::Read, 0, 64), Err(ZoneFault::Boundary));
+    assert_eq!(send(&mut lab, Op::Read, 32, 32), Ok(()));
+    assert_eq!(lab.uses().zones.unwrap().refused[ZoneFault::Boundary as usize], 2);
+    lab.check();
+}
+
+#[test]
+fn appends_are_as_long_as_the_drive_takes() {
+    let limited = |bytes| ZoneOptions { max_append: Some(ByteCount(bytes)), ..options() };
+    let mut lab = drive(limited(8192));
+    assert_eq!(send(&mut lab, Op::Append, 32, 17), Err(ZoneFault::InvalidField));
+    assert_eq!(report(&lab, 1).write_pointer, Some(32), "it moves nothing");
+    assert_eq!(send(&mut lab, Op::Append, 32, 16), Ok(()));
+    assert_eq!(send(&mut lab, Op::Write, 0, 17), Ok(()), "writes have no limit of their own");
+    for bytes in [0, 4096, 12_288] {
+        let refused = config(limited(bytes)).max_logical_pages(&geometry(), &Rules::default()).unwrap_err().to_string();
+        assert!(refused.contains("device.zones.max_append"), "{refused}");
+    }
+    lab.check();
+}
+
+/// A model of three numbers a zone: what is written below its pointer, in all, and how often it was reset.
+#[test]
+fn each_zone_counts_what_the_host_wrote_and_reset() {
+    let mut lab = drive(ZoneOptions { max_open: 0, max_active: 0, ..options() });
+    let zones = lab.uses().by_zone.len();
+    let (mut model, mut draw) = (vec![(0, 0, 0); zones], Random::new(7));
+    for _ in 0..2000 {
+        let zone = draw.below(zones as u64);
+        let (written, all, resets) = &mut model[zone as usize];
+        if draw.below(8) == 0 {
+            command(&mut lab, ZoneCommand::Reset, zone).unwrap();
+            (*written, *resets) = (0, *resets + 1);
+        } else {
+            let sectors = 1 + draw.below(6);
+            if send(&mut lab, Op::Append, 32 * zone, sectors as u32).is_ok() {
+                (*written, *all) = (*written + sectors, *all + sectors);
+            }
+        }
+    }
+    let found = lab.uses().by_zone.into_iter().map(|zone| {
+        assert_eq!(zone.write_pointer.is_none(), zone.state == ZoneState::Full);
+        (zone.write_pointer.unwrap_or(28), zone.written_sectors, zone.resets)
+    });
+    assert_eq!(found.collect::<Vec<_>>(), model);
+}
+
+#[test]
+fn what_a_finish_fills_was_not_written_by_the_host() {
+    let mut lab = drive(options());
+    send(&mut lab, Op::Write, 0, 6).unwrap();
+    command(&mut lab, ZoneCommand::Finish, 0).unwrap();
+    let zone = lab.uses().by_zone[0];
+    assert_eq!((zone.state, zone.written_sectors, zone.write_pointer), (ZoneState::Full, 6, None));
+}

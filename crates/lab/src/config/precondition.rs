@@ -4,8 +4,11 @@ use super::fill::Fill;
 use super::tree::KeyError;
 use super::tree::Refuse;
 use super::{reliability, Experiment};
-use nandlab_workload::Kind;
+use nandlab_nand::PlacementId;
+use nandlab_workload::{Kind, Placement};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Writes before the measurement; their counts are separate.
@@ -30,6 +33,10 @@ pub struct Precondition {
     pub steady_writes: SteadyWrites,
     /// Most windows in the search, at least 4.
     pub steady_windows: u32,
+    /// The identifier with which the fill and the overwrites are placed (`ftl.page.placement.fdp`), such as 5 or "1:5". A table
+    /// has one for each tenant by its name, for the pages of its part, as in { noisy = 1, quiet = 2 }.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<FillPlacement>,
     /// The workload's first requests, carried out after these writes without being measured.
     pub warm_up: u64,
     /// Days without power between the preconditioning and the workload: the pages of `device.reliability` age.
@@ -49,11 +56,22 @@ impl Default for Precondition {
             steady: None,
             steady_writes: SteadyWrites::Uniform,
             steady_windows: WINDOWS,
+            placement: None,
             warm_up: 0,
             shelf_days: 0.0,
             from_state: None,
         }
     }
+}
+
+/// Through which handles the device is filled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum FillPlacement {
+    /// All pages through one.
+    All(Placement),
+    /// The pages of each tenant's part through its own; others carry no identifier.
+    Tenants(BTreeMap<String, Placement>),
 }
 
 /// What to write until the device is steady.
@@ -98,6 +116,7 @@ impl Experiment {
                 "it is a number of windows from 4, as a device is steady after that many at the earliest, to 10000";
             return refuse("precondition.steady_windows", &self.precondition.steady_windows, why);
         }
+        self.check_fill_placement(refuse)?;
         if self.precondition.warm_up > 0 && !is_of_requests {
             let why = "it counts requests, and this workload asks an index or a file system; leave it out";
             return refuse("precondition.warm_up", &self.precondition.warm_up, why);
@@ -115,6 +134,44 @@ impl Experiment {
         }
         Ok(())
     }
+
+    fn check_fill_placement(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
+        let Some(placement) = &self.precondition.placement else { return Ok(()) };
+        if self.ftl_facts().placements.is_none() {
+            let why = "the FTL follows no identifiers; give it ftl.page.placement.fdp, or leave this out";
+            return refuse("precondition.placement", &"...", why);
+        }
+        let FillPlacement::Tenants(by_name) = placement else { return Ok(()) };
+        let Some(tenants) = self.tenants() else {
+            let why = "a table has identifiers for tenants, and this workload has none; give one identifier for all";
+            return refuse("precondition.placement", &"{ ... }", why);
+        };
+        if self.precondition.from_state.is_some() {
+            let why = "a state does not say where the tenants' parts were; leave this out, or precondition.from_state";
+            return refuse("precondition.placement", &"{ ... }", why);
+        }
+        let is_known = |name: &&String| tenants.tenant.iter().any(|tenant| tenant.name == **name);
+        match by_name.keys().find(|name| !is_known(name)) {
+            Some(name) => refuse(&format!("precondition.placement.{name}"), &"...", "no tenant has this name"),
+            None => Ok(()),
+        }
+    }
+
+    /// The sectors whose fill carries an identifier, each stretch with its own.
+    pub(crate) fn placed_fill(&self, sectors: u64) -> Vec<(Range<u64>, PlacementId)> {
+        match &self.precondition.placement {
+            None => Vec::new(),
+            Some(FillPlacement::All(placement)) => vec![(0..sectors, placement.id())],
+            Some(FillPlacement::Tenants(by_name)) => {
+                let Some(tenants) = self.tenants() else { return Vec::new() };
+                // Parts that do not fit are refused when the workload is opened.
+                let parts = tenants.parts(sectors).unwrap_or_default();
+                let placed = tenants.tenant.iter().zip(parts);
+                placed.filter_map(|(tenant, part)| Some((part, by_name.get(&tenant.name)?.id()))).collect()
+            }
+        }
+    }
+
     /// Sentences about options without effect.
     pub(super) fn unread_precondition(&self) -> Option<String> {
         let Precondition { steady, steady_windows, .. } = self.precondition;

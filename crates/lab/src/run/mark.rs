@@ -5,7 +5,7 @@ use super::series::Below;
 use crate::record::{waf, Cycles, PartsMark};
 use crate::stack::{BufferCounts, Engine, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
-use nandlab_ftl::{Events, GroupUse, PlacementUse, ZoneUse};
+use nandlab_ftl::{Events, GroupUse, PlacementUse, ZoneCount, ZoneUse};
 use nandlab_nand::aging::AgingCounts;
 use nandlab_nand::{Matrix, Time, ERASE_SHARE};
 
@@ -32,6 +32,7 @@ pub(crate) struct Mark {
     pub(crate) groups: Option<GroupUse>,
     /// The use of zones, if there are any.
     pub(crate) zones: Option<ZoneUse>,
+    pub(crate) by_zone: Vec<ZoneCount>,
     pub(crate) pe_cycles: Cycles,
     /// Pages that were not programmed when their block was erased.
     pub(crate) unused_at_erase: u64,
@@ -59,6 +60,7 @@ impl Mark {
             placement: uses.placement,
             groups: uses.groups,
             zones: uses.zones,
+            by_zone: uses.by_zone,
             pe_cycles: Cycles::of(engine.chip().pe_cycles()),
             unused_at_erase: engine.chip().unused_at_erase(),
             buffer: engine.buffer(),

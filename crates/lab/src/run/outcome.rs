@@ -8,7 +8,7 @@ use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, Cycles, EnergyRecord,
     FaultRecord, FdpRecord, FlashCounts, FsNvramRecord, GroupsRecord, HostCounts, Life, LifetimeRecord, LongestRequest,
     MapCounts, MatrixRow, Merges, MountRecord, PartsRecord, PathRecord, Powers, PreconditionRecord, RamRecord, Record,
-    RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord, ZonesRecord,
+    RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord, ZoneRun, ZonesRecord,
 };
 use crate::run::meter::Meter;
 use crate::run::notices::{
@@ -29,7 +29,8 @@ pub(crate) type Before = (MountRecord, Option<PreconditionRecord>);
 /// The use of zones since `start`.
 fn zones(meter: &Meter, start: &Mark, end: &Mark) -> Option<ZonesRecord> {
     let latencies = meter.latency.as_ref().map_or((None, None), LatencyMeter::of_zones);
-    ZonesRecord::between(start.zones.as_ref(), end.zones.as_ref(), latencies)
+    let used = end.zones?.since(&start.zones.unwrap_or_default());
+    Some(ZonesRecord::new(used, latencies, ZoneRun::all(&start.by_zone, &end.by_zone)))
 }
 
 impl Run<'_> {

@@ -33,8 +33,9 @@ impl Run<'_> {
                 self.follow(workload, &mut clock, meter, start.time);
             }
             if !self.next_batch(workload, &mut batch, room)? {
-                // A job on a zoned drive may wait for its requests under way.
-                if paces_itself && meter.by_events && self.engine.requests().step(&mut clock, Time::MAX) {
+                // A job on a zoned drive may wait for its requests under way, and a tenant's jobs may ask later than they said.
+                let may_ask = paces_itself && meter.by_events && !self.control.is_cancelled();
+                if may_ask && (workload.next_time().is_some() || self.engine.requests().step(&mut clock, Time::MAX)) {
                     continue;
                 }
                 break;

@@ -8,8 +8,9 @@ use crate::record::{FlashCounts, PreconditionRecord, StopReason, Stopped};
 use crate::run::session::{piece_length, Run, BATCH};
 use nandlab_block::{HostClock, Op, Request};
 use nandlab_nand::random::{Random, Stream};
-use nandlab_nand::Time;
+use nandlab_nand::{PlacementId, Time};
 use nandlab_workload::{Permutation, Workload, WorkloadError};
+use std::ops::Range;
 
 /// Writes every logical page once, then random pages.
 #[derive(Debug)]
@@ -23,13 +24,16 @@ pub struct Preconditioning {
     overwrites: u64,
     left: u64,
     random: Random,
+    /// Stretches of sectors, and the identifiers of writes to them.
+    placed: Vec<(Range<u64>, PlacementId)>,
 }
 
 impl Preconditioning {
     /// The page writes in `experiment`.
     pub(crate) fn of(experiment: &Experiment, sizing: &Sizing) -> Self {
         let sectors = sizing.geometry.sectors_per_page();
-        Self::new(&experiment.precondition, experiment.seed, sizing.logical_pages, sectors)
+        let writes = Self::new(&experiment.precondition, experiment.seed, sizing.logical_pages, sectors);
+        Self { placed: experiment.placed_fill(sizing.sectors()), ..writes }
     }
 
     /// For a device with `pages` logical pages.
@@ -46,6 +50,7 @@ impl Preconditioning {
             overwrites,
             left: overwrites,
             random: Random::of(seed, Stream::Overwrites),
+            placed: Vec::new(),
         }
     }
 
@@ -75,7 +80,9 @@ impl Workload for Preconditioning {
         for made in 0..room {
             let Some(page) = self.next_page() else { return Ok(made) };
             let sector = page * u64::from(self.sectors_per_page);
-            batch.push(Request::new(Op::Write, sector, self.sectors_per_page));
+            let placed = self.placed.iter().find(|(stretch, _)| stretch.contains(&sector));
+            let placement = placed.map_or(PlacementId::NONE, |&(_, placement)| placement);
+            batch.push(Request { placement, ..Request::new(Op::Write, sector, self.sectors_per_page) });
         }
         Ok(room)
     }

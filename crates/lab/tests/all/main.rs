@@ -33,5 +33,6 @@ mod state;
 mod steady;
 mod support;
 mod tenants;
+mod tenants_limits;
 mod ways_out;
 mod zones;

@@ -130,3 +130,37 @@ fn what_cannot_be_asked_for_is_refused() {
     let error = refused(files, &["precondition.warm_up=1"]);
     assert!(error.message.contains("it counts requests"), "{}", error.message);
 }
+
+const PLACED: &str = "[[workload.tenants.tenant]]\nname = \"a\"\npart = 0.25\nworkload.uniform = { requests = 100, read_share = 1.0 }\n\
+    [[workload.tenants.tenant]]\nname = \"b\"\nworkload.uniform = { requests = 100, read_share = 1.0 }\n\
+    [ftl.page.placement.fdp]\nhandles = 3\n[device]\nprofile = \"generic\"\ncapacity = \"16 MiB\"\n[device.shape]\npages_per_block = 32\n\
+    [precondition]\nfill = \"sequential\"\n";
+
+/// Pages written and moved by handle are those of the measurement, so the fill's units tell: each handle still has the rest of
+/// its last one.
+#[test]
+fn a_fill_goes_through_the_handles_of_tenants() {
+    let left = |set: &[&str]| record(PLACED, set).fdp.unwrap().pages_left[0].clone();
+    // 4,096 pages in units of 32; handles without a page point to an empty unit.
+    assert_eq!(left(&["precondition.fill=0.1"]), [(128 - 410 % 32) as u32 % 32, 32, 32]);
+    let share = ["precondition.fill=0.26"];
+    // 1,024 pages of `a` fill units exactly; 41 pages of `b` begin a second one.
+    let by_tenant = "precondition.placement={ a = 1, b = \"0:2\" }";
+    let found = left(&[share[0], by_tenant]);
+    assert_eq!((found[0], found[2]), (32, 64 - 41));
+    assert!(found[1] == 0 || found[1] == 32, "{found:?}");
+    let all = left(&[share[0], "precondition.placement=2"]);
+    assert_eq!((all[0], all[1], all[2]), (32, 32, 1088 - 1065));
+}
+
+#[test]
+fn a_placed_fill_that_nobody_follows_is_refused() {
+    for (set, why) in [
+        ("precondition.placement={ c = 1 }", "no tenant has this name"),
+        ("ftl={ page = {} }", "ftl.page.placement.fdp"),
+        ("workload={ uniform = {} }", "this workload has none"),
+    ] {
+        let said = refused(PLACED, &["precondition.placement={ a = 1 }", set]).to_string();
+        assert!(said.contains(why), "{said}");
+    }
+}

@@ -216,7 +216,7 @@ fn tenants_that_cannot_work_are_refused_with_a_sentence() {
     let other = |keys: &str| tenant("b", keys, READS);
     let own =
         |workload: &str| format!("{one}[[workload.tenants.tenant]]\nname = \"b\"\nworkload.{workload}\n{ONE_DIE}");
-    let generator = "a tenant's workload is sequential, uniform, zipf, hot_cold or cachelib";
+    let generator = "a tenant's workload is sequential, uniform, zipf, hot_cold, cachelib, trace or fio";
     let list = "workload.tenants.tenant";
     for (text, set, key, why) in [
         (format!("[workload.tenants]\ntenant = []\n{ONE_DIE}"), "", list, "it lists at least one tenant"),
@@ -247,8 +247,13 @@ fn tenants_that_cannot_work_are_refused_with_a_sentence() {
             "workload.tenants.tenant[1].part",
             "nothing is left for it",
         ),
-        (own("trace.path = \"t.csv\""), "", "workload.tenants.tenant[1].workload", generator),
-        (own("fio.text = \"[a]\""), "", "workload.tenants.tenant[1].workload", "it has queues of its own"),
+        (own("tenants.tenant = []"), "", "workload.tenants.tenant[1].workload", "it has queues of its own"),
+        (
+            format!("{one}{}{ONE_DIE}", other("arrival = \"recorded\"")),
+            "",
+            "workload.tenants.tenant[1].arrival",
+            "its workload has no times",
+        ),
         (own("postmark = {}"), "", "workload.tenants.tenant[1].workload", generator),
         (own("ycsb = {}"), "", "workload.tenants.tenant[1].workload", generator),
         (

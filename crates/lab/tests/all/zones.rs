@@ -1,7 +1,7 @@
 //! Times of a zoned drive, from experiment text to record. Closed forms from the times of the device.
 
 use crate::support::{parse, record, refused};
-use nandlab_lab::record::Record;
+use nandlab_lab::record::{Record, ZoneRun};
 use nandlab_lab::{run, Control, LabError, Outputs};
 use std::path::Path;
 
@@ -211,4 +211,19 @@ fn that_opening_and_closing_takes_no_time_is_told() {
     let told = said(&["0,O,0,0", "0,W,0,8", "0,C,0,0"]);
     assert!(told.len() == 1 && told[0].starts_with("2 commands opened or closed zones"), "{told:?}");
     assert!(said(&["0,W,0,8", "0,X,0,0"]).is_empty());
+}
+
+/// Zones that are alike share a row.
+#[test]
+fn a_report_has_every_zone_once() {
+    let lines = ["W,0,8", "W,8,8", "A,2048,8", "X,2048,0", "A,4096,16", "A,6144,16", "Z,0,0"];
+    let lines = lines.map(|line| format!("0,{line}"));
+    let report = record(&drive(&lines, ""), &[]).zones.unwrap().report;
+    let row = |row: &ZoneRun| (row.first, row.zones, row.state, row.write_pointer_bytes, row.written_bytes, row.resets);
+    let expected = [
+        (0, 1, "empty", Some(0), 8192, 1),
+        (1, 1, "full", None, 4096, 0),
+        (2, 2, "implicitly_opened", Some(8192), 8192, 0),
+    ];
+    assert_eq!(report.iter().map(row).collect::<Vec<_>>(), expected);
 }

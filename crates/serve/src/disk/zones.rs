@@ -21,7 +21,13 @@ impl Disk {
             granularity: options.commit_granularity.map_or(u64::from(self.page_bytes), |bytes| bytes.0) / SECTOR,
             most: options.max_random_write_areas,
         });
-        Some(Zoning { count: inner.served.sectors() / shape.size, shape, area })
+        Some(Zoning {
+            count: inner.served.sectors() / shape.size,
+            shape,
+            area,
+            reads_across: options.read_across_zones,
+            max_append: options.max_append.map(|bytes| bytes.0),
+        })
     }
 }
 

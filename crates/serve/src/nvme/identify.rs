@@ -67,7 +67,11 @@ fn of_command_set(subsystem: &Subsystem, kind: u8, set: u32) -> Vec<u8> {
             return zones::namespace(zoning, subsystem.blocks, BYTES);
         }
         // The largest append, and the most zeros that a zone takes at once.
-        (Some(_), structure::SET_CONTROLLER) if set == ZONED_SET => drop(page.u8(0, MOST_TRANSFER_SHIFT)),
+        (Some(zoning), structure::SET_CONTROLLER) if set == ZONED_SET => {
+            // Both are powers of two of 4 KiB.
+            let limit = zoning.max_append.map_or(MOST_TRANSFER_SHIFT, |bytes| (bytes / 4096).ilog2() as u8);
+            page.u8(0, limit.min(MOST_TRANSFER_SHIFT));
+        }
         (Some(_), structure::SET_CONTROLLER) => drop(page.u8(1, MOST_TRANSFER_SHIFT)),
         _ => {}
     }

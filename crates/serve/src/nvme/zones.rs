@@ -134,8 +134,7 @@ fn limit(most: u32) -> u32 {
 pub(super) fn namespace(zoning: &Zoning, blocks: Blocks, bytes: usize) -> Vec<u8> {
     let (shape, shift) = (zoning.shape, blocks.shift - 9);
     let mut page = Page::new(bytes);
-    // A read may cross from one zone into the next.
-    page.u16(2, 1 | u16::from(zoning.area.is_some()) << 1);
+    page.u16(2, u16::from(zoning.reads_across) | u16::from(zoning.area.is_some()) << 1);
     page.u32(4, limit(shape.max_active)).u32(8, limit(shape.max_open)).u64(2816, shape.size >> shift);
     if let Some(area) = zoning.area {
         let short = |sectors: u64| (sectors >> shift).min(u16::MAX.into()) as u16;

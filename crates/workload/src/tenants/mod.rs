@@ -7,6 +7,12 @@
 //! in front of it while `queue_depth` are outstanding. A latency begins when the command comes, so it includes the wait;
 //! the record also tells the wait alone. Each tenant is a separate origin, and has its own part of the device.
 //!
+//! A trace plays at its recorded times, or in a closed loop with `arrival = "closed"`. Jobs of fio pace themselves: the
+//! tenant's queues take what they ask.
+//!
+//! A tenant with a limit asks as before, but its commands come into the queues no faster than its token buckets let them.
+//! What they wait for counts as a wait in the queue.
+//!
 //! ## Differences
 //! Taking a command costs no time of its own. The controller takes the next one at the moment when another ends.
 //!
@@ -14,16 +20,19 @@
 //! NVM Express Base Specification 2.0, section 3.4 (queues, command arbitration). Tavakkol et al., "FLIN: Enabling
 //! fairness and enhancing performance in modern NVMe solid state drives", ISCA 2018.
 
+mod limit;
 mod parts;
 mod queues;
 
 use crate::origins::{named, origins};
 use crate::{Kind, Options, Setting, Workload, WorkloadConfig, WorkloadError};
+use limit::Buckets;
+pub use limit::Limit;
 use nandlab_block::Priority;
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::Origin;
 pub use parts::Part;
-use queues::{Asker, Controller, Queue};
+use queues::{Asker, Controller, Pace, Queue};
 use serde::{Deserialize, Serialize};
 
 /// Most queues of a tenant, and most outstanding commands in one.
@@ -51,13 +60,14 @@ pub struct Config {
 pub struct Tenant {
     /// Its name in the record.
     pub name: String,
-    /// Its requests, by a generator.
+    /// Its requests: by a generator, from a trace, or by jobs of fio.
     #[schemars(schema_with = "any_table")]
     pub workload: WorkloadConfig,
     /// Its submission queues, 1 to 64.
     #[serde(default = "one")]
     pub queues: u32,
-    /// Commands outstanding in each queue, waiting or under way; 1 unless given, and 65,536 with `requests_per_s`.
+    /// Commands outstanding in each queue, waiting or under way; 1 unless given, and 65,536 for commands that come at times of
+    /// their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
     /// The class of its queues; it counts only with weighted arbitration.
@@ -67,6 +77,23 @@ pub struct Tenant {
     /// without it an equal part of what is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
+    /// When its commands come: `"recorded"`, at the times of its workload, or `"closed"`, each at the end of another.
+    /// Recorded unless given, if the workload has times. Jobs of fio pace themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<Arrival>,
+    /// The most requests and bytes a second that it gets; no limit unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+}
+
+/// When a tenant's commands come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// Each at the end of another.
+    Closed,
+    /// At the times of the workload.
+    Recorded,
 }
 
 /// When the run ends.
@@ -94,6 +121,15 @@ impl Config {
     pub fn asking(&self) -> impl Iterator<Item = (Origin, &Tenant)> {
         let asks = |tenant: &Tenant| self.alone.as_ref().is_none_or(|alone| *alone == tenant.name);
         origins().zip(&self.tenant).filter(move |(_, tenant)| asks(tenant))
+    }
+
+    /// The sectors of each tenant on a device with `sectors`.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Option`] if the parts do not fit.
+    pub fn parts(&self, sectors: u64) -> Result<Vec<std::ops::Range<u64>>, WorkloadError> {
+        let regions = parts::lay_out(&self.tenant, sectors)?;
+        Ok(regions.iter().map(|region| region.first..region.first + region.sectors).collect())
     }
 
     /// Checks the list as a whole.
@@ -134,27 +170,32 @@ impl Tenant {
     fn generator(&self, at: usize) -> Result<&dyn Options, WorkloadError> {
         let name = self.workload.name();
         match self.workload.kind() {
-            Kind::Requests(options) if !options.paces_itself() && name != "trace" => Ok(options),
+            Kind::Requests(options) if name != "tenants" => Ok(options),
             kind => {
-                let why = match (name, kind) {
-                    ("trace", _) => "a trace has the requests of a whole device",
-                    (_, Kind::Requests(_)) => "it has queues of its own",
-                    (_, Kind::Keys(_)) => "it asks an index, and a tenant asks for sectors",
-                    (_, Kind::Files(_)) => "it asks a file system, and a tenant asks for sectors",
+                let why = match kind {
+                    Kind::Requests(_) => "it has queues of its own",
+                    Kind::Keys(_) => "it asks an index, and a tenant asks for sectors",
+                    Kind::Files(_) => "it asks a file system, and a tenant asks for sectors",
                 };
-                let why = format!("{why}; a tenant's workload is sequential, uniform, zipf, hot_cold or cachelib");
+                let why = format!(
+                    "{why}; a tenant's workload is sequential, uniform, zipf, hot_cold, cachelib, trace or fio"
+                );
                 Err(WorkloadError::option(&format!("tenant[{at}].workload"), &name, why))
             }
         }
     }
 
-    /// Whether its commands come at their own times.
-    fn is_open(&self) -> bool {
-        matches!(self.workload.kind(), Kind::Requests(options) if options.has_times())
+    /// What its commands wait for.
+    fn pace(&self) -> Pace {
+        match self.workload.kind() {
+            Kind::Requests(options) if options.paces_itself() => Pace::Own,
+            Kind::Requests(options) if options.has_times() && self.arrival != Some(Arrival::Closed) => Pace::Open,
+            _ => Pace::Closed,
+        }
     }
 
     fn depth(&self) -> u32 {
-        self.queue_depth.unwrap_or(if self.is_open() { MOST_DEPTH } else { 1 })
+        self.queue_depth.unwrap_or(if self.pace() == Pace::Closed { 1 } else { MOST_DEPTH })
     }
 
     fn check(&self, at: usize) -> Result<(), WorkloadError> {
@@ -167,6 +208,18 @@ impl Tenant {
             let why = "1 to 65536 commands can be outstanding in a queue";
             return Err(WorkloadError::option(&key("queue_depth"), &self.depth(), why));
         }
+        match (self.arrival, self.pace()) {
+            (Some(_), Pace::Own) => {
+                let why = "jobs of fio pace themselves; leave it out";
+                return Err(WorkloadError::option(&key("arrival"), &"...", why));
+            }
+            (Some(Arrival::Recorded), Pace::Closed) => {
+                let why = "its workload has no times; requests_per_s gives a generator some";
+                return Err(WorkloadError::option(&key("arrival"), &"\"recorded\"", why));
+            }
+            _ => {}
+        }
+        self.limit.map_or(Ok(()), |limit| limit.check(&key("limit")))?;
         Ok(())
     }
 
@@ -205,10 +258,14 @@ impl Options for Config {
             let region = &regions[at];
             let seed = seed_of(setting.seed, at);
             let own = Setting { sectors: region.sectors, seed, took: None, zones: None, ..*setting };
-            let source = tenant.generator(at)?.open(&own).map_err(|error| tenant.placed(at, error))?;
+            let mut source = tenant.generator(at)?.open(&own).map_err(|error| tenant.placed(at, error))?;
+            if tenant.pace() == Pace::Own {
+                source.tells_later();
+            }
             queues.extend((0..tenant.queues).map(|_| Queue::new(askers.len(), tenant.depth(), tenant.priority)));
             let of_it = queues.len() - tenant.queues as usize..queues.len();
-            askers.push(Asker::new(source, (origin, region.first), of_it, tenant.is_open())?);
+            let buckets = tenant.limit.as_ref().map(Buckets::new);
+            askers.push(Asker::new(source, (origin, region.first), of_it, (tenant.pace(), buckets))?);
         }
         let names = named(self.tenant.iter().map(|tenant| tenant.name.as_str()));
         Ok(Box::new(Controller::new(&setting.queues, askers, queues, (names, self.until))?))
@@ -220,5 +277,18 @@ impl Options for Config {
 
     fn paces_itself(&self) -> bool {
         true
+    }
+}
+
+impl WorkloadConfig {
+    /// The jobs of fio in it, those of tenants too.
+    pub fn jobs_of_fio(&mut self) -> Vec<&mut crate::fio::Config> {
+        match self {
+            Self::Fio(jobs) => vec![jobs],
+            Self::Tenants(tenants) => {
+                tenants.tenant.iter_mut().flat_map(|tenant| tenant.workload.jobs_of_fio()).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Submission queues in time: when commands come into them, and when the controller takes them out.
 
+use super::limit::Buckets;
 use super::Until;
 use crate::{Workload, WorkloadError};
 use nandlab_block::{Arbiter, Completion, Priority, Queues, Request};
@@ -10,6 +11,17 @@ use std::ops::Range;
 /// Requests made at a time by a tenant's generator.
 const AHEAD: usize = 64;
 
+/// What a tenant's next command waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pace {
+    /// The end of another one.
+    Closed,
+    /// Its own time.
+    Open,
+    /// What its workload says, which hears of each end.
+    Own,
+}
+
 /// A tenant at work.
 pub(super) struct Asker {
     source: Box<dyn Workload>,
@@ -18,16 +30,19 @@ pub(super) struct Asker {
     first: u64,
     /// Its queues.
     queues: Range<usize>,
-    /// Whether its commands come at their own times.
-    is_open: bool,
+    pace: Pace,
+    buckets: Option<Buckets>,
+    /// With buckets, of a closed loop: the places for a command and the times since when they wait for one.
+    asks: VecDeque<(Time, usize)>,
     /// The queue that gets its next open command, if there is room.
     turn: usize,
     /// Requests that did not come yet.
     ahead: VecDeque<Request>,
     batch: Vec<Request>,
-    /// Commands that came, and those taken.
+    /// Commands that came, those taken, and those that ended.
     came: u64,
     taken: u64,
+    ended: u64,
 }
 
 impl Asker {
@@ -35,35 +50,72 @@ impl Asker {
         source: Box<dyn Workload>,
         (origin, first): (Origin, u64),
         queues: Range<usize>,
-        is_open: bool,
+        (pace, buckets): (Pace, Option<Buckets>),
     ) -> Result<Self, WorkloadError> {
-        let (ahead, batch, turn) = (VecDeque::new(), Vec::new(), queues.start);
-        let mut asker = Self { source, origin, first, queues, is_open, turn, ahead, batch, came: 0, taken: 0 };
-        asker.look_ahead()?;
+        let turn = queues.start;
+        let mut asker = Self {
+            source,
+            origin,
+            first,
+            queues,
+            pace,
+            buckets,
+            asks: VecDeque::new(),
+            turn,
+            ahead: VecDeque::new(),
+            batch: Vec::new(),
+            came: 0,
+            taken: 0,
+            ended: 0,
+        };
+        if pace != Pace::Own {
+            asker.make(AHEAD)?;
+        }
         Ok(asker)
     }
 
-    fn look_ahead(&mut self) -> Result<(), WorkloadError> {
+    /// Makes the next requests if there is none.
+    fn make(&mut self, most: usize) -> Result<(), WorkloadError> {
         if self.ahead.is_empty() {
             self.batch.clear();
-            self.source.fill(&mut self.batch, AHEAD)?;
+            self.source.fill(&mut self.batch, most)?;
             self.ahead.extend(self.batch.drain(..));
         }
         Ok(())
     }
 
+    /// Whether its commands come at their own times.
+    fn is_open(&self) -> bool {
+        self.pace != Pace::Closed
+    }
+
+    /// Whether a command comes as soon as there is a place for it.
+    fn comes_at_once(&self) -> bool {
+        self.pace == Pace::Closed && self.buckets.is_none()
+    }
+
+    /// No command comes earlier, whatever it waits for.
+    fn opens(&self) -> Time {
+        self.buckets.as_ref().map_or(0, Buckets::opens)
+    }
+
     /// Its next request, in its part of the device.
     fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
         let Some(request) = self.ahead.pop_front() else { return Ok(None) };
-        self.look_ahead()?;
+        if self.pace != Pace::Own {
+            self.make(AHEAD)?;
+        }
         self.came += 1;
         let sector = request.sector + if request.sectors > 0 { self.first } else { 0 };
         Ok(Some(Request { sector, origin: self.origin, ..request }))
     }
 
-    /// Whether the controller took its last request.
+    /// Whether the controller took its last request. A workload that paces itself may go on while one of its requests is
+    /// under way.
     fn is_over(&self) -> bool {
-        self.ahead.is_empty() && self.taken == self.came
+        self.ahead.is_empty()
+            && self.taken == self.came
+            && (self.pace != Pace::Own || self.source.next_time().is_none() && self.ended == self.came)
     }
 }
 
@@ -75,8 +127,8 @@ pub(super) struct Queue {
     priority: Priority,
     /// Commands that may come before another one ends.
     room: u32,
-    /// Waiting commands, each with the time it came.
-    waiting: VecDeque<(Time, Request)>,
+    /// Waiting commands, each with the time it came and its number at its tenant.
+    waiting: VecDeque<(Time, u64, Request)>,
 }
 
 impl Queue {
@@ -97,12 +149,13 @@ pub(super) struct Controller {
     numbered: u64,
     /// No command was taken before this time.
     now: Time,
-    /// The queue of the request handed out last, if nobody told its end.
-    waits_for: Option<usize>,
-    /// The wait of the request handed out last.
+    /// The queue of the request handed out last and its number at its tenant, if nobody told its end.
+    waits_for: Option<(usize, u64)>,
+    /// The wait of the request handed out last, and its tenant.
     waited: Time,
-    /// If ends are told later: the queues of requests under way by their number, and the requests since then.
-    later: Option<(BTreeMap<u64, usize>, u64)>,
+    last: usize,
+    /// If ends are told later: the requests under way by their number, as in `waits_for`, and the requests since then.
+    later: Option<(BTreeMap<u64, (usize, u64)>, u64)>,
     names: Vec<(Origin, String)>,
     until: Until,
 }
@@ -125,13 +178,14 @@ impl Controller {
             now: 0,
             waits_for: None,
             waited: 0,
+            last: 0,
             later: None,
             names,
             until,
         };
         for queue in 0..all.queues.len() {
-            while !all.askers[all.queues[queue].asker].is_open && all.queues[queue].room > 0 {
-                if !all.enter(queue, 0)? {
+            for _ in 0..all.queues[queue].room {
+                if !all.ask(queue, 0)? {
                     break;
                 }
             }
@@ -139,14 +193,34 @@ impl Controller {
         Ok(all)
     }
 
+    /// A place in `queue` is free from `at` on: a closed loop asks for its next command. False if none comes by that.
+    fn ask(&mut self, queue: usize, at: Time) -> Result<bool, WorkloadError> {
+        let asker = &mut self.askers[self.queues[queue].asker];
+        if asker.comes_at_once() {
+            return self.enter(queue, at);
+        }
+        if asker.is_open() {
+            return Ok(false);
+        }
+        asker.asks.push_back((at, queue));
+        Ok(true)
+    }
+
     /// The tenant's next command comes into `queue`; false if it has none.
     fn enter(&mut self, queue: usize, at: Time) -> Result<bool, WorkloadError> {
         let into = &mut self.queues[queue];
         let asker = &mut self.askers[into.asker];
         let Some(request) = asker.next()? else { return Ok(false) };
-        let came = if asker.is_open { request.time } else { at };
+        if let Some(buckets) = &mut asker.buckets {
+            buckets.take(&request, at);
+        }
+        let came = match asker.asks.pop_front() {
+            _ if asker.is_open() => request.time,
+            Some((since, _)) => since,
+            None => at,
+        };
         into.room -= 1;
-        into.waiting.push_back((came, request));
+        into.waiting.push_back((came, asker.came - 1, request));
         self.arbiter.push(queue);
         Ok(true)
     }
@@ -158,11 +232,18 @@ impl Controller {
         places.into_iter().find(|&queue| self.queues[queue].room > 0)
     }
 
-    /// The next command that comes at a time of its own and finds room: the time, the tenant and the queue.
+    /// The next command that comes at a time of its own and finds room, or that a limit lets come: the time, the tenant and
+    /// the queue. A workload that paces itself may have none when its time comes.
     fn next_open(&self) -> Option<(Time, usize, usize)> {
         let coming = |(at, asker): (usize, &Asker)| {
-            let request = asker.ahead.front().filter(|_| asker.is_open)?;
-            Some((request.time, at, self.open_queue(asker)?))
+            let (time, queue) = match (asker.pace, asker.ahead.front()) {
+                (Pace::Closed, Some(_)) => *asker.asks.front()?,
+                (Pace::Closed, None) => return None,
+                (_, Some(request)) => (request.time, self.open_queue(asker)?),
+                (Pace::Own, None) => (asker.source.next_time()?, asker.turn),
+                (Pace::Open, None) => return None,
+            };
+            Some((time.max(asker.opens()), at, queue))
         };
         self.askers.iter().enumerate().filter_map(coming).min()
     }
@@ -172,7 +253,8 @@ impl Controller {
         let asks = |&(time, _, queue): &(Time, u64, usize)| {
             let asker = &self.askers[self.queues[queue].asker];
             let next = asker.ahead.front()?;
-            Some(if asker.is_open { time.max(next.time) } else { time })
+            let time = time.max(asker.opens());
+            Some(if asker.is_open() { time.max(next.time) } else { time })
         };
         // An open tenant's command may come later than its end, so the first one found need not be the earliest.
         let mut earliest = Time::MAX;
@@ -220,11 +302,14 @@ impl Controller {
                     let (time, _, queue) = end;
                     self.free = self.free.saturating_add(1);
                     self.queues[queue].room += 1;
-                    if !self.askers[self.queues[queue].asker].is_open {
-                        self.enter(queue, time)?;
-                    }
+                    self.ask(queue, time)?;
                 }
                 (_, Some((time, at, queue))) => {
+                    let asker = &mut self.askers[at];
+                    if asker.ahead.is_empty() {
+                        asker.make(1)?;
+                        continue;
+                    }
                     self.enter(queue, time)?;
                     let asker = &mut self.askers[at];
                     asker.turn = if queue + 1 == asker.queues.end { asker.queues.start } else { queue + 1 };
@@ -234,35 +319,50 @@ impl Controller {
         }
     }
 
-    /// A command from `queue` ends at `end`.
-    fn end(&mut self, queue: usize, end: Time) {
+    /// A command from `queue` with this number at its tenant ends at `end`.
+    fn end(&mut self, (queue, number): (usize, u64), end: Time) {
         self.ends.insert((end, self.numbered, queue));
         self.numbered += 1;
+        let asker = &mut self.askers[self.queues[queue].asker];
+        asker.ended += 1;
+        if asker.pace == Pace::Own {
+            asker.source.ended(number, end);
+        }
     }
 }
 
 impl Workload for Controller {
     /// One command at a time: the next one depends on its end. If nobody tells the end, it ends when it is taken.
     fn fill(&mut self, batch: &mut Vec<Request>, room: usize) -> Result<usize, WorkloadError> {
-        if let Some(queue) = self.waits_for.take() {
-            self.end(queue, self.now);
+        if let Some(last) = self.waits_for.take() {
+            self.end(last, self.now);
         }
-        let Some(time) = self.next_take().filter(|_| room > 0) else { return Ok(0) };
-        self.advance(time)?;
-        self.now = time;
-        let Some(queue) = self.arbiter.take() else { unreachable!("a command waits at the time it is taken") };
+        let queue = loop {
+            let Some(time) = self.next_take().filter(|_| room > 0) else { return Ok(0) };
+            self.advance(time)?;
+            self.now = time;
+            match self.arbiter.take() {
+                Some(queue) => break queue,
+                // A workload that paces itself had no command after all. Ends that nobody told may come before the next one.
+                None if self.later.is_some() => return Ok(0),
+                None => {}
+            }
+        };
         let from = &mut self.queues[queue];
-        let Some((came, request)) = from.waiting.pop_front() else { unreachable!("the arbiter counts what waits") };
+        let Some((came, number, request)) = from.waiting.pop_front() else {
+            unreachable!("the arbiter counts what waits")
+        };
+        self.last = from.asker;
         self.askers[from.asker].taken += 1;
         self.free -= 1;
-        self.waited = time - came;
-        batch.push(Request { time, ..request });
+        self.waited = self.now - came;
+        batch.push(Request { time: self.now, ..request });
         match &mut self.later {
-            Some((under_way, number)) => {
-                under_way.insert(*number, queue);
-                *number += 1;
+            Some((under_way, next)) => {
+                under_way.insert(*next, (queue, number));
+                *next += 1;
             }
-            None => self.waits_for = Some(queue),
+            None => self.waits_for = Some((queue, number)),
         }
         Ok(1)
     }
@@ -273,15 +373,15 @@ impl Workload for Controller {
 
     fn completed(&mut self, done: &[Completion]) {
         if let Some(last) = done.last() {
-            if let Some(queue) = self.waits_for.take() {
-                self.end(queue, last.done);
+            if let Some(handed_out) = self.waits_for.take() {
+                self.end(handed_out, last.done);
             }
         }
     }
 
     fn tells_later(&mut self) {
-        if let Some(queue) = self.waits_for.take() {
-            self.end(queue, self.now);
+        if let Some(last) = self.waits_for.take() {
+            self.end(last, self.now);
         }
         self.later = Some((BTreeMap::new(), 0));
     }
@@ -291,13 +391,29 @@ impl Workload for Controller {
     }
 
     fn ended(&mut self, number: u64, end: Time) {
-        if let Some(queue) = self.later.as_mut().and_then(|(under_way, _)| under_way.remove(&number)) {
-            self.end(queue, end);
+        if let Some(one) = self.later.as_mut().and_then(|(under_way, _)| under_way.remove(&number)) {
+            self.end(one, end);
+        }
+    }
+
+    fn failed(&mut self) {
+        let asker = &mut self.askers[self.last];
+        if asker.pace == Pace::Own {
+            asker.source.failed();
         }
     }
 
     fn origins(&self) -> Vec<(Origin, String)> {
         self.names.clone()
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let name = |asker: &Asker| self.names.iter().find(|(origin, _)| *origin == asker.origin).map(|(_, name)| name);
+        let of = |asker: &Asker| {
+            let name = name(asker).map_or("", String::as_str).to_owned();
+            asker.source.notices().into_iter().map(move |notice| format!("tenant {name}: {notice}"))
+        };
+        self.askers.iter().flat_map(of).collect()
     }
 
     /// Unknown if the first tenant that is done ends the run.

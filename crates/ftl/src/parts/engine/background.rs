@@ -13,7 +13,8 @@ options! {
     {
         /// Free blocks on each die at which it begins, more than `reserve_blocks`. Default 4.
         free_blocks: u32 = 4,
-        /// Invalid pages in a victim, at least 1. A die with no more than `reserve_blocks` free takes any victim. Default 1.
+        /// Invalid pages in a victim, at least 1; of a reclaim unit on several dies the mean of its blocks. A die with no more
+        /// than `reserve_blocks` free takes any victim. Default 1; FEMU's rule for lines is an eighth of a block's pages.
         invalid_pages: u32 = 1,
     }
 }

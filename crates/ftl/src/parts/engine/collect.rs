@@ -204,7 +204,8 @@ impl Pages {
         let block = Some(block).filter(|&block| self.fits(scheme, die, block) && self.gains(block));
         let block = block.or_else(|| self.table.die(die as u32).fewest_valid()).filter(|&block| self.gains(block))?;
         let invalid = self.data_pages - self.table.valid_pages(block);
-        self.config.takes_victim(invalid, self.free_in(scheme, die)).then_some((block, Reason::Room))
+        let is_chosen = self.has_wide_units() || self.config.takes_victim(invalid, self.free_in(scheme, die));
+        is_chosen.then_some((block, Reason::Room))
     }
 
     /// Whether more pages of a block are invalid than may be blank afterwards; on a chip without pairs any block will do.

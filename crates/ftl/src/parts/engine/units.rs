@@ -127,17 +127,23 @@ impl Pages {
         die as usize
     }
 
+    /// Whether units span several blocks, so that a victim was weighed as a unit.
+    pub(super) fn has_wide_units(&self) -> bool {
+        self.placing.fdp().is_some_and(|fdp| fdp.units.layout.blocks() > 1)
+    }
+
     /// The block to empty next if there are units; a unit of one block is that block. Else it is in the unit that the
     /// victim policy picks; each die of the unit empties its part of it before another unit is picked.
     #[cold]
     pub(super) fn victim_of_units<S: Scheme>(&mut self, scheme: &mut S, die: usize) -> Option<BlockId> {
-        if self.placing.fdp().is_some_and(|fdp| fdp.units.layout.blocks() == 1) {
+        if !self.has_wide_units() {
             return self.victim_of_all(die);
         }
         let full = self.geometry.pages_per_block();
         // A die without an invalid page in a closed block gains nothing.
         let best = self.table.die(die as u32).fewest_valid().filter(|&block| self.table.valid_pages(block) < full)?;
-        let is_urgent = self.free_in(scheme, die) <= LEFT_FOR_MOVED || !self.has_reserve(scheme, die);
+        let free = self.free_in(scheme, die);
+        let is_urgent = free <= LEFT_FOR_MOVED || !self.has_reserve(scheme, die);
         loop {
             let fdp = self.placing.fdp_mut()?;
             if let Some(block) = fdp.units.next_condemned(die) {
@@ -150,6 +156,12 @@ impl Pages {
             let is_full = |unit| blocks.valid_pages(unit) == blocks.pages_per_block();
             if is_full(unit) && blocks.fewest_valid().is_none_or(is_full) {
                 return Some(best);
+            }
+            // FEMU passes over a line of which less than an eighth is invalid until lines are scarce (bbssd/ftl.c,
+            // `select_victim_line`; H. Li et al.: The CASE of FEMU. FAST 2018): the line counts, not its blocks.
+            let invalid = blocks.pages_per_block() - blocks.valid_pages(unit);
+            if !self.config.takes_victim(invalid / fdp.units.layout.blocks(), free) {
+                return None;
             }
             fdp.units.condemn(unit, &self.table);
         }
