@@ -53,6 +53,7 @@
 //!   it; here the first of both headers removes it.
 //! * With `code = "2007"` the rest of the last page is not rewritten at once after a truncation, but when the file grows
 //!   again.
+//! * The header of a truncation keeps its block from being erased, too. YAFFS since 2010 does that for holes and removals.
 //! * A block with a failed program is emptied at once, whole; later codes of YAFFS prefer it, five pages at a write.
 //! * YAFFS has no checkpoint on less than 60 blocks. Here there is one, and collection keeps room for just its blocks; from 60
 //!   blocks on it keeps three more, as YAFFS does.

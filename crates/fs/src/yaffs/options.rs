@@ -12,22 +12,22 @@ pub struct Collection {
     /// fewer.
     pub reserved_blocks: u32,
     /// Collection is aggressive with fewer erased blocks than the reserve plus the checkpoint plus this margin.
-    /// Default: 1, or 2 in the code of 2007.
+    /// Without a value 1; 2 in the code of 2007.
     pub aggressive_margin: Option<u32>,
-    /// Most live pages in a block collected passively. Default: 4, or 3 in the code of 2007, as Doh et al. say; that
-    /// code itself says 2.
+    /// Most live pages in a block collected passively. Without a value 4; 3 in the code of 2007, as Doh et al. say, while
+    /// that code itself says 2.
     pub passive_limit: Option<u32>,
     /// Passive collection looks at one in this many blocks, plus one.
     pub passive_share: u32,
-    /// Most blocks a passive search looks at, plus one. Default: 99, or 200 in the code of 2007.
+    /// Most blocks a passive search looks at, plus one. Without a value 99; 200 in the code of 2007.
     pub passive_most: Option<u32>,
-    /// Code of 2007 only: after a hit, the next passive search runs at the call with this number. Default: 4.
+    /// Code of 2007 only: after a hit, the next passive search runs at the call with this number. Without a value 4.
     pub skip: Option<u32>,
     /// Code of 2007 only: most blocks collected per call; more than one only while fewer blocks are erased than
-    /// reserved. Default: 2.
+    /// reserved. Without a value 2.
     pub tries: Option<u32>,
     /// Code of 2014 and `yaffs2` only: after this many collected blocks the oldest block is collected, whatever it
-    /// holds; 0 for never. Default: 500, as in the Linux driver.
+    /// holds; 0 for never. Without a value 500, as in the Linux driver.
     pub refresh_period: Option<u32>,
 }
 
