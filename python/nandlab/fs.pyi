@@ -56,19 +56,25 @@ def yaffs(
         format: Format on flash; `auto` picks it by page size. Default "auto".
         code: Year of the code to follow where YAFFS has changed. Papers before 2010 had that of 2007.
             Default "2014".
-        gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": 2, "passive_limit":
-            3, "passive_share": 16, "passive_most": 200, "skip": 4, "tries": 2}.
+        gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": null,
+            "passive_limit": null, "passive_share": 16, "passive_most": null, "skip": null, "tries":
+            null, "refresh_period": null}.
         gc.reserved_blocks: Blocks kept for headers and collection, at least 2; file data is refused if
             it would leave fewer. Default 5.
         gc.aggressive_margin: Collection is aggressive with fewer erased blocks than the reserve plus
-            the checkpoint plus this margin. Default 2.
-        gc.passive_limit: Most live pages in a block collected passively. Doh et al. say 3, the YAFFS
-            code says 2. Default 3.
+            the checkpoint plus this margin. Without a value 1; 2 in the code of 2007. Default null.
+        gc.passive_limit: Most live pages in a block collected passively. Without a value 4; 3 in the
+            code of 2007, as Doh et al. say, while that code itself says 2. Default null.
         gc.passive_share: Passive collection looks at one in this many blocks, plus one. Default 16.
-        gc.passive_most: Most blocks a passive search looks at, plus one. Default 200.
-        gc.skip: After a hit, the next passive search runs at the call with this number. Default 4.
-        gc.tries: Most blocks collected per call; more than one only while fewer blocks are erased than
-            reserved. Default 2.
+        gc.passive_most: Most blocks a passive search looks at, plus one. Without a value 99; 200 in the
+            code of 2007. Default null.
+        gc.skip: Code of 2007 only: after a hit, the next passive search runs at the call with this
+            number. Without a value 4. Default null.
+        gc.tries: Code of 2007 only: most blocks collected per call; more than one only while fewer
+            blocks are erased than reserved. Without a value 2. Default null.
+        gc.refresh_period: Code of 2014 and `yaffs2` only: after this many collected blocks the oldest
+            block is collected, whatever it holds; 0 for never. Without a value 500, as in the Linux
+            driver. Default null.
         short_op_cache: Pages in the cache for reads and writes of a part of a page; 0 for no cache.
             Default: 10, as in the code of 2007 under Linux. Default 10.
         checkpoint: `yaffs2`: whether `sync_all` saves the tables, so a mount needs no scan. Default

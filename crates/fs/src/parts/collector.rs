@@ -1,4 +1,4 @@
-//! YAFFS garbage collection, independent of how block state is stored.
+//! YAFFS garbage collection from 2007 to 2010, independent of how block state is stored.
 //!
 //! Each write calls the collector first. With enough erased blocks it is *passive*: it picks a
 //! block with few live pages, searches only part of the device, and skips some calls after each

@@ -2,7 +2,8 @@
 //!
 //! A read of a part of a chunk goes through the cache, and so does each write; the code of 2007 writes a whole chunk past
 //! it. The least recently used page makes room and is written first if it is dirty; in the code of 2007 all dirty pages of
-//! its file are. There, a page that is written back leaves the cache; later it stays until its file is closed.
+//! its file are. There, a page that is written back leaves the cache; later it stays until its file is closed. A file's pages
+//! go to flash in the order of their places in the cache; in the code of 2007 in the order of the file.
 
 /// A cached page.
 #[derive(Debug)]
@@ -10,6 +11,8 @@ struct Entry<B> {
     object: u32,
     chunk: u32,
     page: B,
+    /// Its place in the cache.
+    slot: usize,
     /// True if the page differs from flash.
     dirty: bool,
 }
@@ -62,7 +65,9 @@ impl<B: Clone> Cache<B> {
     /// Puts a clean page in.
     pub(super) fn insert(&mut self, object: u32, chunk: u32, page: B) {
         debug_assert!(!self.holds(object, chunk) && !self.is_full(), "there is room for one copy");
-        self.entries.push(Entry { object, chunk, page, dirty: false });
+        let is_free = |&slot: &usize| self.entries.iter().all(|entry| entry.slot != slot);
+        let slot = (0..self.pages).find(is_free).expect("the cache is not full");
+        self.entries.push(Entry { object, chunk, page, slot, dirty: false });
     }
 
     pub(super) fn set_dirty(&mut self, object: u32, chunk: u32) {
@@ -84,9 +89,18 @@ impl<B: Clone> Cache<B> {
         self.entries.first().map(|entry| (entry.object, entry.chunk, entry.dirty))
     }
 
+    /// The dirty chunk of an object in the first place.
+    pub(super) fn first_dirty(&self, object: u32) -> Option<u32> {
+        self.dirty_of(object).min_by_key(|entry| entry.slot).map(|entry| entry.chunk)
+    }
+
     /// The lowest dirty chunk of an object.
-    pub(super) fn dirty_chunk(&self, object: u32) -> Option<u32> {
-        self.entries.iter().filter(|entry| entry.dirty && entry.object == object).map(|entry| entry.chunk).min()
+    pub(super) fn lowest_dirty(&self, object: u32) -> Option<u32> {
+        self.dirty_of(object).map(|entry| entry.chunk).min()
+    }
+
+    fn dirty_of(&self, object: u32) -> impl Iterator<Item = &Entry<B>> {
+        self.entries.iter().filter(move |entry| entry.dirty && entry.object == object)
     }
 
     /// All dirty chunks.

@@ -18,6 +18,10 @@ use std::collections::BTreeMap;
 const MAGIC: u32 = 0x5943_5031;
 /// Magic, bytes, checksum.
 const HEAD: usize = 12;
+/// Blocks that YAFFS reserves beyond those filled by a checkpoint: one that is filled in part and two for bad blocks.
+const SPARES: u32 = 3;
+/// YAFFS writes no checkpoint, and reserves nothing, with fewer blocks. Here these have one without spare blocks.
+const LEAST_BLOCKS_WITH_SPARES: u32 = 60;
 
 /// A checkpoint's bytes and its blocks.
 type Read = (Vec<u8>, Vec<BlockId>);
@@ -126,7 +130,12 @@ impl<N: Nand> Yaffs<N> {
         let objects = self.objects.len() as u64;
         let bytes = 64 + u64::from(self.geometry.blocks()) * 6 + u64::from(self.geometry.pages()) * 6 + objects * 128;
         let block_bytes = u64::from(self.geometry.pages_per_block()) * self.page_bytes();
-        (bytes.div_ceil(block_bytes) as u32).saturating_sub(self.checkpoint.len() as u32)
+        let blocks = if self.is_old() || self.geometry.blocks() < LEAST_BLOCKS_WITH_SPARES {
+            bytes.div_ceil(block_bytes) as u32
+        } else {
+            (bytes / block_bytes) as u32 + SPARES
+        };
+        blocks.saturating_sub(self.checkpoint.len() as u32)
     }
 
     /// Serializes the tables.

@@ -63,7 +63,7 @@ impl<N: Nand> Yaffs<N> {
     }
 
     /// Moves the live pages away and erases the block.
-    fn empty_block(&mut self, block: BlockId) -> Result<(), FsError> {
+    pub(super) fn empty_block(&mut self, block: BlockId) -> Result<(), FsError> {
         self.void_checkpoint()?;
         let cause = if self.blocks.get(block).failing { Cause::BadBlock } else { Cause::Gc };
         let origin = self.nand.ctx().origin();
@@ -85,11 +85,7 @@ impl<N: Nand> Yaffs<N> {
             if !object.deleted {
                 self.move_page(at)?;
             } else if chunk > 0 {
-                object.map(chunk, Ppa::NONE);
-                if object.mapped == 0 {
-                    done.push(number);
-                }
-                self.drop_deleted(at)?;
+                self.drop_removed(at, &mut done)?;
             } else if object.mapped == 0 {
                 // The file's last pages were in this block and go with it.
                 object.header = Ppa::NONE;
@@ -103,8 +99,14 @@ impl<N: Nand> Yaffs<N> {
         done.into_iter().try_for_each(|number| self.forget(number))
     }
 
-    /// Drops a page of a removed file, found by its tags.
-    fn drop_deleted(&mut self, at: Ppa) -> Result<(), FsError> {
+    /// Drops a page of a removed file, found by its tags. If it was the file's last one, the file is done.
+    pub(super) fn drop_removed(&mut self, at: Ppa, done: &mut Vec<u32>) -> Result<(), FsError> {
+        let Owner { object: number, chunk, .. } = self.owners[at.index()];
+        let object = self.objects.get_mut(number);
+        object.map(chunk, Ppa::NONE);
+        if object.mapped == 0 {
+            done.push(number);
+        }
         self.nand.ctx().set_origin(Origin::FILE_DATA);
         let mut page = self.blank();
         match self.nand.read(at, &mut page) {
@@ -187,6 +189,10 @@ impl<N: Nand> Yaffs<N> {
 
     /// Calls garbage collection, as every write does.
     pub(super) fn ask_collector(&mut self) -> Result<(), FsError> {
-        collector::check(self, self.geometry.pages_per_block())
+        if self.is_old() {
+            collector::check(self, self.geometry.pages_per_block())
+        } else {
+            self.collect_gradually()
+        }
     }
 }

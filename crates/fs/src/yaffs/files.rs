@@ -218,7 +218,8 @@ impl<N: Nand> Yaffs<N> {
 
     /// Writes a file's cached chunks to flash.
     pub(super) fn write_back(&mut self, file: u32) -> Result<(), FsError> {
-        while let Some(chunk) = self.cache.dirty_chunk(file) {
+        while let Some(chunk) = if self.is_old() { self.cache.lowest_dirty(file) } else { self.cache.first_dirty(file) }
+        {
             self.write_cached(file, chunk)?;
         }
         Ok(())

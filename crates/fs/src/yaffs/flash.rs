@@ -150,6 +150,7 @@ impl<N: Nand> Yaffs<N> {
     /// false.
     pub(super) fn erase(&mut self, block: BlockId) -> Result<bool, FsError> {
         debug_assert_eq!(self.blocks.get(block).in_use, 0, "block {block} holds pages in use");
+        self.gradual.forget(block);
         let was_failing = self.blocks.get(block).failing;
         if !was_failing {
             match self.nand.erase(block) {
@@ -204,7 +205,8 @@ impl<N: Nand> Yaffs<N> {
     /// Erases a full block without used pages, unless its contents are still needed.
     fn erase_if_empty(&mut self, block: BlockId) -> Result<(), FsError> {
         let entry = self.blocks.get(block);
-        if entry.state != State::Full || entry.in_use > 0 || entry.shrinks || !self.may_erase() {
+        let is_needed = entry.shrinks && !self.gradual.is_emptying(block);
+        if entry.state != State::Full || entry.in_use > 0 || is_needed || !self.may_erase() {
             return Ok(());
         }
         self.collector.counts.emptied += u64::from(self.erase(block)?);

@@ -11,9 +11,10 @@
 //! with a deletion mark. With larger pages (`yaffs2`) the block's sequence number shows which copy is newer.
 //! A changed file gets a new header when it is closed or synced; YAFFS reads the old header first, so this
 //! file does too. When the last page of a full block is given up, the block is erased at once. Garbage
-//! collection is called before each data page, header and length change ([`crate::parts::collector`]). A
-//! removed file gets a header in the `unlinked` directory. In `yaffs1` its pages stay until their blocks are collected;
-//! in `yaffs2` they are void at once, and its header is written twice.
+//! collection is called before each data page, header and length change: while less than a quarter of the free pages is
+//! erased, a call moves five pages (`yaffs/gradual.rs`); with `code = "2007"` it empties whole blocks
+//! ([`crate::parts::collector`]). A removed file gets a header in the `unlinked` directory. In `yaffs1` its pages stay until
+//! their blocks are collected; in `yaffs2` they are void at once, and its header is written twice.
 //!
 //! `short_op_cache` pages hold pages that were written, or read in part; the Linux driver has ten. A page goes to flash
 //! when the cache needs its place, and when the file is closed, synced or cut. A power cut loses what is only there: data
@@ -52,9 +53,10 @@
 //!   it; here the first of both headers removes it.
 //! * With `code = "2007"` the rest of the last page is not rewritten at once after a truncation, but when the file grows
 //!   again.
-//! * Collection has the rules of 2007 to 2010 for both codes. Since then YAFFS collects only while less than a quarter of the
-//!   free pages is erased, five pages at a write, and takes the oldest block with void pages when 20 searches found none with
-//!   few pages. `docs/validation.md` has the figures.
+//! * The header of a truncation keeps its block from being erased, too. YAFFS since 2010 does that for holes and removals.
+//! * A block with a failed program is emptied at once, whole; later codes of YAFFS prefer it, five pages at a write.
+//! * YAFFS has no checkpoint on less than 60 blocks. Here there is one, and collection keeps room for just its blocks; from 60
+//!   blocks on it keeps three more, as YAFFS does.
 //! * No summaries: YAFFS2 since 2011 writes the tags of a block into its last page, one program in 64.
 //! * A block found erased is not read before and behind its first program, and directories keep no time of change.
 //! * Blocks found erased by a mount scan are erased again before use, because an erase may have been cut.
@@ -85,18 +87,21 @@ mod checkpoint;
 mod collect;
 mod files;
 mod flash;
+mod gradual;
 mod header;
 mod lost;
 mod mount;
 mod mounted;
 mod names;
 mod objects;
+mod options;
 mod ram;
 mod scan_large;
 mod scan_small;
 
-pub use crate::parts::collector::{Config as Collection, Counts};
+pub use crate::parts::collector::Counts;
 pub use crate::parts::tags::Tags;
+pub use options::Collection;
 
 use crate::flash::{check_blocks, BlockUse};
 use crate::parts::collector::Collector;
@@ -104,6 +109,7 @@ use crate::parts::driver::{Driver, Handles};
 use crate::FsError;
 use blocks::{Block, Blocks, State};
 use cache::Cache;
+use gradual::Gradual;
 use lost::Unfound;
 use nandlab_nand::{BlockId, Geometry, Nand, Rules};
 use objects::{Objects, Owner};
@@ -156,12 +162,13 @@ pub enum Format {
 /// Code of YAFFS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub enum Code {
-    /// Up to 2010. Pages of a removed file wait for collection. A write of a whole page goes past the cache. A page that
-    /// makes room in the cache takes all others of its file along.
+    /// Up to 2010. Pages of a removed file wait for collection, which empties whole blocks. A write of a whole page goes past
+    /// the cache. A page that makes room in the cache takes all others of its file along.
     #[serde(rename = "2007")]
     Of2007,
     /// Since July 2014. `yaffs2` gives up a removed file's pages at once. A write of a whole page reads the old one, as
     /// a write of a part does, and stays in the cache. A page makes room alone. A truncation writes the last page again.
+    /// Collection moves a few pages at each write, once few of the free pages are erased.
     #[default]
     #[serde(rename = "2014")]
     Of2014,
@@ -173,7 +180,7 @@ impl Config {
     /// # Errors
     /// [`FsError::Option`].
     pub fn check(&self) -> Result<(), FsError> {
-        self.gc.check()
+        self.gc.check(self.code)
     }
 
     /// Checks whether the file system can use this device.
@@ -220,6 +227,7 @@ pub struct Yaffs<N: Nand> {
     small: bool,
     blocks: Blocks,
     collector: Collector,
+    gradual: Gradual,
     /// Lowest sequence number of a block with void pages, if already computed in this search.
     oldest_dirty: Option<u32>,
     /// Blocks with failed programs.

@@ -3,6 +3,7 @@
 use super::blocks::{Blocks, State};
 use super::cache::Cache;
 use super::flash::Page;
+use super::gradual::Gradual;
 use super::header::{self, Header, Type};
 use super::objects::{Object, Objects, Owner, UNLINKED};
 use super::{Collector, Config, Unfound, Yaffs};
@@ -76,7 +77,8 @@ impl<N: Nand> Yaffs<N> {
         config.check_device(&geometry, nand.rules())?;
         let mut mounted = Self {
             blocks: Blocks::new(&geometry),
-            collector: Collector::new(&config.gc),
+            collector: Collector::new(&config.gc.of(config.code)),
+            gradual: Gradual::new(geometry.blocks()),
             oldest_dirty: None,
             failing: Vec::new(),
             objects: Objects::new(),

@@ -435,6 +435,11 @@ fn what_needs_an_ftl_is_refused_on_bare_flash() {
         (&[YAFFS, "device.blocks_per_plane=50"], "device.blocks_per_plane would not be used"),
         (&[YAFFS, "workload={ uniform={} }"], "fs.yaffs would not be used: workload.uniform asks for sectors"),
         (&[YAFFS, "fs.yaffs.gc.reserved_blocks=1"], "fs.yaffs.gc.reserved_blocks = 1 cannot work"),
+        (&[YAFFS, "fs.yaffs.gc.tries=3"], "fs.yaffs.gc.tries = 3 cannot work: only the code of 2007 reads it"),
+        (
+            &[YAFFS, "fs.yaffs.code=\"2007\"", "fs.yaffs.gc.refresh_period=9"],
+            "fs.yaffs.gc.refresh_period = 9 cannot work: only the code of 2014 reads it",
+        ),
         (&[YAFFS, "fs.yaffs.format=\"yaffs2\""], "fs.yaffs.format = yaffs2 cannot work: it needs pages of at least 1024"),
         (&[YAFFS, "device.capacity=\"64 KiB\""], "fs.yaffs.gc.reserved_blocks = 5 cannot work: the device has 4 blocks"),
         (&[MINV, "fs.minv.objects=1"], "fs.minv.objects = 1 cannot work"),

@@ -108,7 +108,7 @@ fn the_longest_hole_is_there_wholly_or_not_at_all() {
 #[test]
 fn a_map_without_room_in_the_nvram_is_refused() {
     let geometry = Geometry::single_die(8, 4, 512).expect("the shape is sound");
-    let gc = nandlab_fs::yaffs::Collection { reserved_blocks: 3, ..Default::default() };
+    let gc = nandlab_fs::parts::collector::Config { reserved_blocks: 3, ..Default::default() };
     let config = Config { gc, ..config(3) };
     let mut nvm = nvram();
     let mut flash = Backed::ram(geometry, rules());

@@ -59,8 +59,8 @@ fn first_aggressive(aggressive: impl Fn(u64) -> u64, most: u64) -> Option<u64> {
 #[test]
 fn yaffs_uses_every_block_by_a_thousand_transactions_and_collects_aggressively_before_two_thousand() {
     let mut flash = flash();
-    // The paper has no caches.
-    let config = yaffs::Config { short_op_cache: 0, ..yaffs::Config::default() };
+    // The paper has no caches, and the code of its time.
+    let config = yaffs::Config { short_op_cache: 0, code: yaffs::Code::Of2007, ..yaffs::Config::default() };
     let mut fs = Yaffs::mount(&mut flash as Lent<'_>, &config).unwrap();
     let (mut random, mut slots) = (Random::new(1), [0; 3]);
     set_up(&mut fs).unwrap();

@@ -3,6 +3,7 @@
 use super::model::{bytes, Model, Op, Seen, SeenEntry};
 use nandlab_block::Error;
 use nandlab_fs::minv::{self, Minv};
+use nandlab_fs::parts::collector;
 use nandlab_fs::yaffs::{self, Yaffs};
 use nandlab_fs::{FsError, Handle, Kind, Links};
 use nandlab_nand::backed::Backed;
@@ -111,6 +112,16 @@ fn small_reserve() -> yaffs::Collection {
     yaffs::Collection { reserved_blocks: 3, ..yaffs::Collection::default() }
 }
 
+/// Passive collection takes blocks with more live pages than it moves at once.
+fn gradual(refresh_period: Option<u32>) -> yaffs::Collection {
+    yaffs::Collection { reserved_blocks: 2, passive_limit: Some(11), refresh_period, ..yaffs::Collection::default() }
+}
+
+/// The same for MiNV.
+fn minv_reserve() -> collector::Config {
+    collector::Config { reserved_blocks: 3, ..collector::Config::default() }
+}
+
 /// Every file system, with many option values and device shapes.
 pub(crate) fn systems() -> Vec<Subject> {
     let rules = |program_order, partial_programs| Rules { program_order, partial_programs, ..Rules::default() };
@@ -118,7 +129,7 @@ pub(crate) fn systems() -> Vec<Subject> {
     let usual = || yaffs::Config { gc: small_reserve(), short_op_cache: 0, ..yaffs::Config::default() };
     let short_op = || yaffs::Config { gc: small_reserve(), ..yaffs::Config::default() };
     let yaffs = System::Yaffs;
-    let minv = |objects| System::Minv(minv::Config { gc: small_reserve(), objects, ..minv::Config::default() });
+    let minv = |objects| System::Minv(minv::Config { gc: minv_reserve(), objects, ..minv::Config::default() });
     let subject = |name, system, geometry, rules| Subject { name, system, geometry, rules };
     vec![
         subject("yaffs1", yaffs(usual()), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
@@ -155,6 +166,19 @@ pub(crate) fn systems() -> Vec<Subject> {
         ),
         subject("yaffs1:short_op", yaffs(short_op()), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
         subject("yaffs2:short_op", yaffs(short_op()), geometry(24, 6, 1024), rules(ProgramOrder::AscendingDense, 1)),
+        // Blocks are emptied over several calls.
+        subject(
+            "yaffs1:gradual",
+            yaffs(yaffs::Config { gc: gradual(None), ..usual() }),
+            geometry(28, 8, 512),
+            rules(ProgramOrder::Any, 2),
+        ),
+        subject(
+            "yaffs2:scan:gradual",
+            yaffs(yaffs::Config { gc: gradual(Some(1)), checkpoint: false, ..usual() }),
+            geometry(28, 7, 1024),
+            rules(ProgramOrder::AscendingDense, 1),
+        ),
         subject("minv", minv(12), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
         subject("minv:tight", minv(7), geometry(13, 4, 1024), rules(ProgramOrder::AscendingDense, 1)),
     ]
