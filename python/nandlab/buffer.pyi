@@ -203,7 +203,7 @@ def clock_dnv(
         nvram: NVRAM size; rounded down to whole blocks. Default "26843546 B".
         prefer: Pages evicted first from DRAM: `dirty`, `clean` or `neither`. Default "dirty".
         rank_by_fill: Whether NVRAM evicts the block with the most pages (the least recently used of
-            several) instead of the hand's choice. Default false.
+            several) instead of the hand's choice. Of one paper: wap-lru. Default false.
         cache_reads: Whether to cache pages on reads. Default true.
         allocation: A block's NVRAM space: only its `page`s there, or a whole `block`. Default "page".
     """
@@ -268,19 +268,19 @@ def wap_lru(
         t_read: Minimum size for reads placed in NVRAM while balanced. Default: from `thresholds`.
         t_write: Minimum size for writes placed in NVRAM while balanced. Default: from `thresholds`.
         fw: Divisor for the pages written in an interval: its write `runs`, or one plus its `switches`
-            between reads and writes. Default "runs".
+            between reads and writes. Of one paper: wap-lru. Default "runs".
         size_unit: Request size unit: `page`s or `sector`s in the request, or pages in the sequential
-            `run` it continues. Default "page".
-        flush_when_complete: Whether to flush a block as soon as all its pages are in NVRAM. Default
-            false.
+            `run` it continues. Of one paper: wap-lru. Default "page".
+        flush_when_complete: Whether to flush a block as soon as all its pages are in NVRAM. Of one
+            paper: wap-lru. Default false.
         allocation: A block's NVRAM space: the whole `block`, or only its `page`s there. Default
             "block".
         padding: Whether a block leaving NVRAM takes its dirty pages in DRAM along: lines 14 to 18 of
             Algorithm 2. Default true.
         padded: Whose dirty pages in DRAM are written with a block that leaves NVRAM for a page: those
-            of this block, or of the page's block. Default "leaving".
+            of this block, or of the page's block. Of one paper: wap-lru. Default "leaving".
         own_block_first: Whether a page without room in NVRAM replaces its own block, if that is there;
-            else the least recent one. Default true.
+            else the least recent one. Of one paper: wap-lru. Default true.
     """
 
 def python(

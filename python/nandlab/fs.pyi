@@ -80,7 +80,7 @@ def yaffs(
         checkpoint: `yaffs2`: whether `sync_all` saves the tables, so a mount needs no scan. Default
             true.
         mark_copied: `yaffs1`: whether collection puts a deletion mark on copied pages before it erases
-            their block. Default true.
+            their block. Of one paper: minv. Default true.
     """
 
 def minv(
@@ -102,8 +102,10 @@ def minv(
             the checkpoint plus this margin. Default 2.
         gc.passive_limit: Most live pages in a block collected passively. Doh et al. say 3, the YAFFS
             code says 2. Default 3.
-        gc.passive_share: Passive collection looks at one in this many blocks, plus one. Default 16.
-        gc.passive_most: Most blocks a passive search looks at, plus one. Default 200.
+        gc.passive_share: Passive collection looks at one in this many blocks, plus one. Of one paper:
+            minv. Default 16.
+        gc.passive_most: Most blocks a passive search looks at, plus one. Of one paper: minv. Default
+            200.
         gc.skip: After a hit, the next passive search runs at the call with this number. Default 4.
         gc.tries: Most blocks collected per call; more than one only while fewer blocks are erased than
             reserved. Default 2.

@@ -175,9 +175,9 @@ def fmax(
         switch: Whether a complete simple mirror becomes the data block; otherwise it is merged. Default
             true.
         merge_includes_pending: Whether a merge writes its triggering page into the merged block;
-            otherwise the page goes to a new mirror. Default true.
+            otherwise the page goes to a new mirror. Of one paper: btree. Default true.
         strict_order: Whether a compound mirror takes pages only after its last programmed page, even on
-            chips that program in any order. Default false.
+            chips that program in any order. Of one paper: btree. Default false.
         erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
             or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
@@ -200,9 +200,10 @@ def mtbs(
     Args:
         data_pages: Pages in a block's data area; the rest is its spare area. 0: half of them, the
             default, which the B+tree study calls optimal. The study's sectors are pages of 512 bytes.
-            Default 0.
+            Of one paper: btree. Default 0.
         whole_requests: Whether to place a request's pages together, so a multi-page host write stays
-            whole; otherwise each page alone. Default true, the reading that fits the B+tree study.
+            whole; otherwise each page alone. Default true, the reading that fits the B+tree study. Of
+            one paper: btree.
         erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
             or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
@@ -259,15 +260,16 @@ def fast(
     Args:
         log_blocks: Most random log blocks in use, at least 1; fewer if the free blocks allow fewer.
             Default 8, a convention.
-        sequential_block: Whether an additional log block takes sequential writes. Default true.
+        sequential_block: Whether an additional log block takes sequential writes. Of one paper: btree.
+            Default true.
         sw_rule: First pages of logical blocks that start a sequential log block. Default "always".
         sequential_merge: Pages that complete a sequential log block when another one replaces it.
-            Default data_block, as in the paper.
+            Default data_block, as in the paper. Of one paper: btree.
         first_write: Destination of an unmapped page. Default data, as in the paper.
         skip_stale: Whether to skip logical blocks whose pages in the victim are all superseded by newer
-            log pages. Default true.
-        migrate: Whether to renew a victim that is less than half valid, instead of merging it. Default
-            false.
+            log pages. Of one paper: btree. Default true.
+        migrate: Whether to renew a victim that is less than half valid, instead of merging it. Of one
+            paper: migration. Default false.
         erase_when: When to erase a block without valid pages. Default "on_free".
         reserve_blocks: Blocks of the device kept free for merges; at least 1. With 1, a program failure
             or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
@@ -440,7 +442,7 @@ def superpage(
             failure or a torn page during collection may leave no room. Default 2; the firmware has 1. A
             bank is a die.
         firmware_blocks: Blocks never used at the start of each bank: the firmware keeps 32 there for
-            itself, its code, its log and its map. Default 0.
+            itself, its code, its log and its map. Of one paper: sector-map. Default 0.
         durable_trim: Whether a flush makes trims survive a power cut. This costs a note page per
             trimmed segment of the address space. Without it there are no notes, and a mount brings back
             a trimmed page's newest copy not erased yet: its last contents, or older ones. Default true.

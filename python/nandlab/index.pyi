@@ -34,7 +34,8 @@ def btree(
         shortest_value_bytes: Bytes of the shortest value, where `layout` takes values of any size:
             lengths from here to `value_bytes` are equally likely. As long as the others unless given.
         header_bytes: Bytes of a page before its first record, 8 to 64, where `layout` is `fixed`; 8
-            unless given. The tree needs 8; more stands for what a database keeps there.
+            unless given. The tree needs 8; more stands for what a database keeps there. Of one paper:
+            btree.
         pool_bytes: Size of the buffer pool, rounded down to whole pages; `"1 MiB"` unless `pool_frames`
             is given.
         pool_frames: Size of the buffer pool in pages, in place of `pool_bytes`.

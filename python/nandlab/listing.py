@@ -106,6 +106,12 @@ def all_options(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return _with_choices(schema, schema)
 
 
+def paper_of(spec: dict[str, Any]) -> str | None:
+    """The one paper that needs an option, as its description says; None for all other options."""
+    found = re.search(r"Of one paper: ([a-z-]+)\.", " ".join(spec["doc"].split()))
+    return found[1] if found else None
+
+
 def _table(part: dict[str, Any], schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     required = part.get("required", [])
     found = {}

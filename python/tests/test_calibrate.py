@@ -456,6 +456,7 @@ def zn540(**how):
     }
 
 
+@pytest.mark.long
 @pytest.mark.measurements
 def test_rows_of_a_real_drive_are_met():
     """Requests a second, from wide ranges around round numbers.

@@ -355,14 +355,14 @@ def test_policies_apply_to_the_candidates_with_their_table(nandlab_command, tmp_
     import fewest_here
 
     def told(sets):
-        wish = nandlab.Wish({"phone": {}}, 8 << 20, daily_bytes=1 << 20, sets=sets)
+        wish = nandlab.Wish({"phone": {"transactions": 60}}, 1 << 20, daily_bytes=1 << 20, sets=sets)
         found = next(each for each in nandlab.choose(wish).measured if each.name == "fat over page")
         assert found.fits, found.why_not
         return found.figures(wish)
 
     # The page map's own greedy policy decides in the same way.
     assert told([("ftl.page.victim", fewest_here.Fewest())]) == told([("ftl.page.victim", "greedy")])
-    words = ("choose", "--flash", "8M", "--workload", "phone", "--json")
+    words = ("choose", "--flash", "1M", *PHONE, "--json")
     given = ("--set", 'ftl.page.victim={ python = "fewest_here:Fewest" }')
     refused = nandlab_command(*words, *given, cwd=tmp_path)
     by_name = {each["name"]: each for each in refused.document["candidates"]}

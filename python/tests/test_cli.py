@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -429,6 +430,28 @@ def test_the_tables_of_every_experiment_have_their_options(nandlab_command):
     device = nandlab_command("list", "device").out
     assert re.search(r"timing\.read_us +float +the profile's", device)
     assert "zones.blocks_per_die" in device
+
+
+def test_options_of_one_paper_are_left_out_and_told(nandlab_command):
+    """An option that says so stands in that paper's settings."""
+    from nandlab.listing import all_options, lists, paper_of
+
+    root = Path(nandlab.__file__).parents[2]
+    marked = [
+        (name, paper_of(spec))
+        for entries in lists().values()
+        for entry in entries
+        for name, spec in all_options(entry.get("options") or {}).items()
+        if paper_of(spec)
+    ]
+    assert ("skip_stale", "btree") in marked
+    for name, paper in marked:
+        text = (root / "papers" / f"{paper}.toml").read_text(encoding="utf-8")
+        assert re.search(rf"\b{name.rpartition('.')[2]}\b", text), (name, paper)
+    short, whole = (nandlab_command("list", "ftls", "fast", *more).out for more in ([], ["--all"]))
+    assert "options of one paper (btree and migration): sequential_block" in short
+    assert re.search(r"^skip_stale +bool", whole, re.MULTILINE)
+    assert not re.search(r"^skip_stale +bool", short, re.MULTILINE)
 
 
 def test_victims_of_log_blocks_stand_apart(nandlab_command):

@@ -43,7 +43,7 @@ def on_terminal(columns, *arguments):
 @pytest.mark.parametrize("kind", ["ftls", "buffers", "workloads", "devices", "file_systems"])
 def test_a_name_alone_is_listed_with_its_options(nandlab_command, kind):
     for entry in lists()[kind]:
-        told = nandlab_command("list", entry["name"])
+        told = nandlab_command("list", entry["name"], "--all")
         assert (told.status, told.err) == (0, ""), entry["name"]
         for option in (entry.get("options") or {}).get("properties", {}):
             assert f"\n{option} " in told.out, f"{entry['name']}: {option}"

@@ -205,7 +205,9 @@ def test_each_level_writes_what_rocksdb_writes(rocksdb, style):
 
 
 @needs_disk_try
-@pytest.mark.parametrize(("has_wal", "records"), [(False, 300_000), (True, 150_000)])
+@pytest.mark.parametrize(
+    ("has_wal", "records"), [pytest.param(False, 300_000, marks=pytest.mark.long), (True, 150_000)]
+)
 def test_a_disk_is_asked_to_write_what_rocksdb_says_it_wrote(nandlab_command, has_wal, records):
     """Bytes of db_bench's statistics against those that reached the simulated disk, within 10 %.
 

@@ -44,6 +44,7 @@ def unchanged():
     return PAPER.unchanged()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, mutation):
     PAPER.assert_matters(mutation, unchanged, {"reproduced", "fitted"})

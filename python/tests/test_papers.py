@@ -272,7 +272,14 @@ def seeds_of(named):
     return 1 if all(name.startswith("table1.") for name in named) else 5
 
 
-@pytest.mark.parametrize("mutation", PAPER.mutations)
+# Half the time of all of them.
+LONG = "page_bytes = 512"
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [pytest.param(name, marks=[pytest.mark.long] if name == LONG else []) for name in PAPER.mutations],
+)
 def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, mutation):
     seeds = seeds_of(PAPER.mutations[mutation][2])
     before = {name: verdict for (name, judged_by), verdict in unchanged.items() if judged_by == seeds}
@@ -316,6 +323,7 @@ def test_verdicts_in_true_units_stand_beside_those_in_the_units_of_the_paper():
     assert verdicts(without, {"sec4.fast_switch"})["sec4.fast_switch"] == ("differs", "differs")
 
 
+@pytest.mark.long
 def test_every_claim_of_the_b_tree_paper_is_measured():
     """One seed: numbers have their verdicts, and orders their figures."""
     paper = dataclasses.replace(load("btree"), figures=(), grids=())

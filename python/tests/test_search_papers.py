@@ -81,9 +81,13 @@ def test_no_value_alone_flips_a_claim_that_is_not_fitted(name):
     assert not named
 
 
-# A point of the LSM trees puts 10^8 keys: half a minute, as much as those of all other papers.
+# A point of the LSM trees puts 10^8 keys: half a minute. One of placement by the host takes a third of what
+# is left.
+LONG = ("lsm", "fdp")
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name == "lsm" else []) for name in papers()]
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in papers()]
 )
 def test_a_value_alone_and_a_joint_point_measured_again_are_the_same(name):
     paper, found = read(name)

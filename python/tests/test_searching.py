@@ -5,7 +5,7 @@ import itertools
 import polars
 import pytest
 import tomllib
-from conftest import SMALL, files_in, write
+from conftest import IS_LONG, SMALL, files_in, write
 
 import nandlab
 from nandlab import ConfigError
@@ -14,7 +14,7 @@ from nandlab.searching.sampler import Sampler
 from nandlab.searching.space import free_of, size_of, space_of
 from nandlab.sweeping.goals import Goal, goal_of
 
-SEEDS, TRIES, ENOUGH = 20, 60, 19
+SEEDS, TRIES, ENOUGH = (20, 60, 19) if IS_LONG else (8, 60, 7)
 
 SPACE = {
     "device.over_provisioning": "0.15..0.6:10",

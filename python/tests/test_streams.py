@@ -15,7 +15,7 @@ def script():
     return programs.script(DOCS / "images" / "fdp.py")
 
 
-@pytest.mark.parametrize("workload", ["cachelib", "fat", "btree"])
+@pytest.mark.parametrize("workload", ["cachelib", pytest.param("fat", marks=pytest.mark.long), "btree"])
 def test_the_page_has_what_the_script_measures(script, workload):
     results = {placement: script.run(workload, placement) for placement in script.PLACEMENTS}
     found = [script.amplification(result) for result in results.values()]

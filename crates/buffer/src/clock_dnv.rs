@@ -68,7 +68,7 @@ pub struct Config {
     /// Pages evicted first from DRAM: `dirty`, `clean` or `neither`.
     pub prefer: Prefer,
     /// Whether NVRAM evicts the block with the most pages (the least recently used of several) instead of the
-    /// hand's choice.
+    /// hand's choice. Of one paper: wap-lru.
     pub rank_by_fill: bool,
     /// Whether to cache pages on reads.
     pub cache_reads: bool,

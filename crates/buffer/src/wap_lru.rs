@@ -91,21 +91,22 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_write: Option<f64>,
     /// Divisor for the pages written in an interval: its write `runs`, or one plus its `switches` between
-    /// reads and writes.
+    /// reads and writes. Of one paper: wap-lru.
     pub fw: Frequency,
     /// Request size unit: `page`s or `sector`s in the request, or pages in the sequential `run` it
-    /// continues.
+    /// continues. Of one paper: wap-lru.
     pub size_unit: SizeUnit,
-    /// Whether to flush a block as soon as all its pages are in NVRAM.
+    /// Whether to flush a block as soon as all its pages are in NVRAM. Of one paper: wap-lru.
     pub flush_when_complete: bool,
     /// A block's NVRAM space: the whole `block`, or only its `page`s there.
     pub allocation: Allocation,
     /// Whether a block leaving NVRAM takes its dirty pages in DRAM along: lines 14 to 18 of Algorithm 2.
     pub padding: bool,
     /// Whose dirty pages in DRAM are written with a block that leaves NVRAM for a page: those of this block, or
-    /// of the page's block.
+    /// of the page's block. Of one paper: wap-lru.
     pub padded: Padded,
     /// Whether a page without room in NVRAM replaces its own block, if that is there; else the least recent one.
+    /// Of one paper: wap-lru.
     pub own_block_first: bool,
 }
 

@@ -100,19 +100,19 @@ pub struct Config {
     /// Most random log blocks in use, at least 1; fewer if the free blocks allow fewer. Default 8, a
     /// convention.
     pub log_blocks: u32,
-    /// Whether an additional log block takes sequential writes. Default true.
+    /// Whether an additional log block takes sequential writes. Of one paper: btree. Default true.
     pub sequential_block: bool,
     /// First pages of logical blocks that start a sequential log block. Default always.
     pub sw_rule: SwRule,
     /// Pages that complete a sequential log block when another one replaces it. Default data_block, as in the
-    /// paper.
+    /// paper. Of one paper: btree.
     pub sequential_merge: SequentialMerge,
     /// Destination of an unmapped page. Default data, as in the paper.
     pub first_write: FirstWrite,
-    /// Whether to skip logical blocks whose pages in the victim are all superseded by newer log pages. Default
-    /// true.
+    /// Whether to skip logical blocks whose pages in the victim are all superseded by newer log pages. Of
+    /// one paper: btree. Default true.
     pub skip_stale: bool,
-    /// Whether to renew a victim that is less than half valid, instead of merging it. Default false.
+    /// Whether to renew a victim that is less than half valid, instead of merging it. Of one paper: migration. Default false.
     pub migrate: bool,
     /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,

@@ -53,10 +53,10 @@ pub struct Config {
     /// Whether a complete simple mirror becomes the data block; otherwise it is merged. Default true.
     pub switch: bool,
     /// Whether a merge writes its triggering page into the merged block; otherwise the page goes to a new
-    /// mirror. Default true.
+    /// mirror. Of one paper: btree. Default true.
     pub merge_includes_pending: bool,
     /// Whether a compound mirror takes pages only after its last programmed page, even on chips that program in
-    /// any order. Default false.
+    /// any order. Of one paper: btree. Default false.
     pub strict_order: bool,
     /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,

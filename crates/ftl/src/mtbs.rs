@@ -47,10 +47,10 @@ pub type Mtbs = BlockMapped<Scheme>;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Pages in a block's data area; the rest is its spare area. 0: half of them, the default, which the B+tree
-    /// study calls optimal. The study's sectors are pages of 512 bytes.
+    /// study calls optimal. The study's sectors are pages of 512 bytes. Of one paper: btree.
     pub data_pages: u32,
     /// Whether to place a request's pages together, so a multi-page host write stays whole; otherwise each page
-    /// alone. Default true, the reading that fits the B+tree study.
+    /// alone. Default true, the reading that fits the B+tree study. Of one paper: btree.
     pub whole_requests: bool,
     /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,

@@ -140,7 +140,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shortest_value_bytes: Option<u16>,
     /// Bytes of a page before its first record, 8 to 64, where `layout` is `fixed`; 8 unless given. The tree needs 8;
-    /// more stands for what a database keeps there.
+    /// more stands for what a database keeps there. Of one paper: btree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_bytes: Option<u8>,
     /// Size of the buffer pool, rounded down to whole pages; `"1 MiB"` unless `pool_frames` is given.

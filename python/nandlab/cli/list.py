@@ -29,8 +29,9 @@ KINDS = (
 @click.command("list")
 @click.argument("kind", metavar="[KIND]", required=False)
 @click.argument("name", metavar="[NAME]", required=False)
+@click.option("--all", "every", is_flag=True, help="Also options that one paper alone needs.")
 @json_option
-def command(kind: str | None, name: str | None, as_json: bool) -> None:
+def command(kind: str | None, name: str | None, every: bool, as_json: bool) -> None:
     """List FTLs, devices and all other parts, or describe one.
 
     KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories, victims or tables: the
@@ -48,7 +49,7 @@ def command(kind: str | None, name: str | None, as_json: bool) -> None:
         # As an experiment has it: buffer.python.
         kind, name = TABLES[table], entry
     if kind not in KINDS:
-        _print_named(lists(), kind, name, as_json)
+        _print_named(lists(), kind, name, every=every, as_json=as_json)
         return
     key = kind.replace("-", "_")
     entries = lists()[key]
@@ -57,7 +58,7 @@ def command(kind: str | None, name: str | None, as_json: bool) -> None:
     if as_json:
         print_json({key: entries})
     elif name is not None:
-        _print_one(entries[0])
+        _print_one(entries[0], every=every)
     elif not entries:
         click.echo(f"this version has no {kind.replace('-', ' ')}")
     elif key == "victims":
@@ -66,7 +67,9 @@ def command(kind: str | None, name: str | None, as_json: bool) -> None:
         _print_all(entries)
 
 
-def _print_named(found: dict[str, list[dict[str, Any]]], name: str, more: str | None, as_json: bool) -> None:
+def _print_named(
+    found: dict[str, list[dict[str, Any]]], name: str, more: str | None, *, every: bool, as_json: bool
+) -> None:
     """All entries with this name, in any kind."""
     by_kind = {kind: found[kind.replace("-", "_")] for kind in KINDS}
     own = {kind: [entry for entry in each if entry["name"] == name] for kind, each in by_kind.items()}
@@ -89,7 +92,7 @@ def _print_named(found: dict[str, list[dict[str, Any]]], name: str, more: str | 
     for at, (kind, entries) in enumerate(own.items()):
         for entry in entries:
             click.echo(f"{'' if at == 0 else chr(10)}{name}, one of the {kind.replace('-', ' ')}")
-            _print_one({**entry, "doc": entry["summary"]} if entry.get("options") else entry)
+            _print_one({**entry, "doc": entry["summary"]} if entry.get("options") else entry, every=every)
             if entry.get("options"):
                 click.echo(f"\nhow it works: nandlab list {kind} {name}")
 
@@ -167,8 +170,8 @@ def _cell(value: Any, key: str) -> str:  # noqa: ANN401 - JSON
     return str(value) if _is_plain(value) else ""
 
 
-def _print_one(entry: dict[str, Any]) -> None:
-    from nandlab.listing import all_options
+def _print_one(entry: dict[str, Any], *, every: bool) -> None:
+    from nandlab.listing import all_options, paper_of
 
     echo_wrapped((entry.get("doc") or entry.get("summary") or entry["name"]).strip())
     facts = [
@@ -179,6 +182,9 @@ def _print_one(entry: dict[str, Any]) -> None:
     click.echo()
     print_table([fact for fact in facts if fact[1]])
     options = all_options(entry.get("options") or {})
+    papers = {} if every else {name: paper_of(spec) for name, spec in options.items()}
+    of_papers = {name: paper for name, paper in papers.items() if paper is not None}
+    options = {name: spec for name, spec in options.items() if name not in of_papers}
     if options:
         rows = [
             [
@@ -190,6 +196,9 @@ def _print_one(entry: dict[str, Any]) -> None:
             for name, spec in options.items()
         ]
         print_table(rows, ["option", "type", "default", "meaning"])
+    if of_papers:
+        named = " and ".join(sorted(set(of_papers.values())))
+        click.echo(f"\nleft out, options of one paper ({named}): {', '.join(of_papers)}; --all shows them")
 
 
 OF_PROFILE = ("shape", "rules", "timing", "energy", "controller", "link")

@@ -19,9 +19,9 @@ pub struct Config {
     pub aggressive_margin: u32,
     /// Most live pages in a block collected passively. Doh et al. say 3, the YAFFS code says 2.
     pub passive_limit: u32,
-    /// Passive collection looks at one in this many blocks, plus one.
+    /// Passive collection looks at one in this many blocks, plus one. Of one paper: minv.
     pub passive_share: u32,
-    /// Most blocks a passive search looks at, plus one.
+    /// Most blocks a passive search looks at, plus one. Of one paper: minv.
     pub passive_most: u32,
     /// After a hit, the next passive search runs at the call with this number.
     pub skip: u32,

@@ -129,7 +129,7 @@ pub struct Config {
     pub short_op_cache: u32,
     /// `yaffs2`: whether `sync_all` saves the tables, so a mount needs no scan.
     pub checkpoint: bool,
-    /// `yaffs1`: whether collection puts a deletion mark on copied pages before it erases their block.
+    /// `yaffs1`: whether collection puts a deletion mark on copied pages before it erases their block. Of one paper: minv.
     pub mark_copied: bool,
 }
 

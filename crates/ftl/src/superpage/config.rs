@@ -25,7 +25,7 @@ pub struct Config {
     /// collection may leave no room. Default 2; the firmware has 1. A bank is a die.
     pub reserve_blocks: u32,
     /// Blocks never used at the start of each bank: the firmware keeps 32 there for itself, its code, its log and its
-    /// map. Default 0.
+    /// map. Of one paper: sector-map. Default 0.
     pub firmware_blocks: u32,
     /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the address
     /// space. Without it there are no notes, and a mount brings back a trimmed page's newest copy not erased yet: its

@@ -39,7 +39,7 @@ pub struct FixedRecords {
     /// Bytes of a value.
     pub value_bytes: u16,
     /// Bytes of a page before its first record, 8 to 64. The tree itself needs 8, for the kind of the page, the
-    /// number of records and the next leaf; more stands for what a database keeps there.
+    /// number of records and the next leaf; more stands for what a database keeps there. Of one paper: btree.
     pub header_bytes: u8,
 }
 
