@@ -80,6 +80,8 @@ def programs(sets: list[str], cache: str, work: Callable[[Path, Path], None], tr
         with subprocess.Popen(mount, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as shown:
             try:
                 while not folder.is_mount():
+                    if shown.poll() is not None:
+                        raise SystemExit("the mount ended at once")
                     time.sleep(0.05)
                 work(folder, tree)
             finally:

@@ -113,8 +113,7 @@ def command(  # noqa: PLR0913 - one for each option
     load_what_draws(report, plots)
     with Waiting() as waiting, csv_beside(op_log) as log:
         if log is not None and op_log is not None:
-            # If the run does not answer in time, the process ends without it. A CSV on the way to Parquet
-            # has its own folder.
+            # The process may end without the run's answer. A CSV on the way to Parquet has its own folder.
             is_csv = not op_log.endswith(".parquet")
             unfinished.add(Path(f"{log}.{os.getpid()}.part") if is_csv else Path(log).parent)
         (outcome,), stopped = run_all(

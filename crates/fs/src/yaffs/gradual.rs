@@ -148,7 +148,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// The oldest full block of that kind. None before it has void pages that its headers could bring back.
+    /// The oldest full block of that kind. No older block has void pages, so none of its headers that shorten a file is still needed.
     fn oldest(&self, is_kind: impl Fn(&Block) -> bool) -> Option<BlockId> {
         let may = |block: &Block| block.state == State::Full && (block.in_use > 0 || self.may_erase());
         let all = self.blocks.iter().filter(|(_, block)| may(block) && is_kind(block));

@@ -86,6 +86,13 @@ impl Config {
                  or leave it out"
             )));
         }
+        let of_hosts =
+            [("read_across_zones", !self.zones.read_across_zones), ("max_append", self.zones.max_append.is_some())];
+        if let Some((key, _)) = of_hosts.iter().find(|(_, is_given)| *is_given) {
+            return Err(FtlError::Config(format!(
+                "device.zones.{key}: no host sees the zones of ftl.zoned; take ftl.zns, or leave it out"
+            )));
+        }
         let most = layout.zones.saturating_sub(Self::filled(geometry, &layout) + 1);
         error::in_range("ftl.zoned.reserve_zones", self.reserve_zones, 1..=most.max(1))?;
         if most == 0 {

@@ -15,6 +15,7 @@ use crate::IndexError;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_nand::{Origin, PlacementId, Time, SECTOR_BYTES};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use trims::{Due, Ledger, Trim, TrimStats};
 
 /// Where the search for a new file's room begins.
@@ -86,7 +87,8 @@ impl Layout {
 
 /// Files on a block device.
 pub struct Extents<'d> {
-    queue: Queue<'d>,
+    // No plan over blocks has steps.
+    queue: Queue<'d, Infallible>,
     unit_bytes: usize,
     piece_bytes: u64,
     /// Pieces of a root area; the areas are the first two.

@@ -320,10 +320,10 @@ impl Tree<'_> {
         }
     }
 
-    /// Begins a job that moves tables for the sake of new files of this size; false if none goes on then.
-    fn begin_collection(&mut self, options: &JobOptions, bytes: u64, lifetime: Lifetime) -> Result<bool, IndexError> {
+    /// Begins a job that moves tables for the sake of new files of this size, unless one goes on or nothing can be moved.
+    fn begin_collection(&mut self, options: &JobOptions, bytes: u64, lifetime: Lifetime) -> Result<(), IndexError> {
         if self.beside.moved().is_some() {
-            return Ok(true);
+            return Ok(());
         }
         // What a job reads stays where it is.
         let is_read = |id: FileId| self.beside.picks().any(|pick| pick.inputs.iter().any(|&(_, input)| input == id));
@@ -335,7 +335,7 @@ impl Tree<'_> {
             Ok(moved) if !moved.is_empty() => moved,
             other => {
                 self.queue().drop_plan();
-                return other.map(|_| false);
+                return other.map(drop);
             }
         };
         let plan = self.queue().end_plan(options.depth, now);
@@ -344,7 +344,7 @@ impl Tree<'_> {
         let edit = Edit { removed: moved.clone(), added, ..Edit::default() };
         let work = Work::Collection(moved);
         self.beside.running.push(Running { plan, is_committing: false, work, edit, written: 0 });
-        Ok(true)
+        Ok(())
     }
 
     /// A new log; waits while jobs make room for it.

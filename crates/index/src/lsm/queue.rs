@@ -11,7 +11,6 @@
 //! jobs and of the host. So a plan over zones has steps beside requests. When a step is due, [`Queue::advance`] returns
 //! it to the storage, which makes requests of it.
 
-use super::zones::Step;
 use crate::IndexError;
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_nand::{Time, SECTOR_BYTES};
@@ -47,16 +46,16 @@ pub trait Jobs {
     fn wait(&mut self, jobs: &[u64]) -> Result<(), IndexError>;
 }
 
-/// The device, and who waits for it.
-pub(super) struct Queue<'d> {
+/// The device, and who waits for it. A plan may have steps of type `S`.
+pub(super) struct Queue<'d, S> {
     device: &'d mut dyn BlockDevice,
     is_on: bool,
     /// When the host makes its next request.
     now: Time,
     /// When the latest request began.
     begun: Time,
-    plan: Option<VecDeque<Planned>>,
-    jobs: BTreeMap<u64, Job>,
+    plan: Option<VecDeque<Planned<S>>>,
+    jobs: BTreeMap<u64, Job<S>>,
     next_job: u64,
     /// The jobs' requests under way, by number: the job, and whether it is a read.
     under_way: BTreeMap<u64, (u64, bool)>,
@@ -68,20 +67,20 @@ pub(super) struct Queue<'d> {
 }
 
 #[derive(Debug)]
-pub(super) enum Planned {
+pub(super) enum Planned<S> {
     Request { request: Request, bytes: Vec<u8> },
-    Step(Step),
+    Step(S),
 }
 
-impl Planned {
+impl<S> Planned<S> {
     fn is_read(&self) -> bool {
         matches!(self, Self::Request { request, .. } if request.op == Op::Read)
     }
 }
 
 #[derive(Debug)]
-struct Job {
-    planned: VecDeque<Planned>,
+struct Job<S> {
+    planned: VecDeque<Planned<S>>,
     depth: u32,
     under_way: u32,
     /// Reads of them.
@@ -92,7 +91,7 @@ struct Job {
     failure: Option<IndexError>,
 }
 
-impl Job {
+impl<S> Job<S> {
     fn may_begin(&self) -> bool {
         let next = self.planned.front().filter(|_| self.under_way < self.depth);
         next.is_some_and(|next| next.is_read() || self.reads == 0)
@@ -121,7 +120,7 @@ pub(super) enum Advanced {
     Due { job: u64, at: Time },
 }
 
-impl<'d> Queue<'d> {
+impl<'d, S: std::fmt::Debug> Queue<'d, S> {
     pub(super) fn new(device: &'d mut dyn BlockDevice) -> Self {
         let (plan, jobs, under_way, awaited) = (None, BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         Self {
@@ -323,12 +322,12 @@ impl<'d> Queue<'d> {
     }
 
     /// Adds a step to the plan.
-    pub(super) fn plan_step(&mut self, step: Step) {
+    pub(super) fn plan_step(&mut self, step: S) {
         self.plan.as_mut().expect("a plan was begun").push_back(Planned::Step(step));
     }
 
     /// Takes a job's step: until [`Self::end_step`] requests are those of the job.
-    pub(super) fn take_step(&mut self, job: u64, at: Time) -> Step {
+    pub(super) fn take_step(&mut self, job: u64, at: Time) -> S {
         self.taking_step = Some((job, at));
         let job = self.jobs.get_mut(&job).expect("the job is known");
         match job.planned.pop_front() {
@@ -342,19 +341,19 @@ impl<'d> Queue<'d> {
     }
 
     /// Gives up the rest of a job's plan, and returns it.
-    pub(super) fn give_up(&mut self, job: u64, why: IndexError) -> VecDeque<Planned> {
+    pub(super) fn give_up(&mut self, job: u64, why: IndexError) -> VecDeque<Planned<S>> {
         let job = self.jobs.get_mut(&job).expect("the job is known");
         job.failure = Some(why);
         std::mem::take(&mut job.planned)
     }
 
     /// Forgets the plan, and returns it.
-    pub(super) fn take_plan(&mut self) -> VecDeque<Planned> {
+    pub(super) fn take_plan(&mut self) -> VecDeque<Planned<S>> {
         self.plan.take().unwrap_or_default()
     }
 }
 
-impl Jobs for Queue<'_> {
+impl<S: std::fmt::Debug> Jobs for Queue<'_, S> {
     fn turn_on(&mut self) {
         self.is_on = true;
     }

@@ -15,6 +15,7 @@
 
 mod collect;
 mod space;
+mod step;
 mod steps;
 mod store;
 
@@ -22,9 +23,9 @@ use super::storage::{self, FileId, Lifetime, Storage};
 use crate::IndexError;
 use nandlab_block::{BlockDevice, ZoneShape};
 use nandlab_nand::{Origin, SECTOR_BYTES};
-use space::{Extent, Space};
+use space::Space;
 use std::collections::BTreeMap;
-pub(super) use steps::Step;
+use step::Extent;
 
 /// Empty zones that tables and logs leave to collection.
 const RESERVE: usize = 1;
@@ -228,9 +229,9 @@ impl<'d> ZoneFiles<'d> {
         logs.filter(|extent| self.space.zone_of(extent.start) == zone).any(|extent| extent.end() > pointer)
     }
 
-    /// A zone for tables of this lifetime: an active one with their lifetime that no other job goes on with, else an empty one if more than `reserve` are
-    /// left, else the active one with the nearest lifetime. That one comes before an empty zone, too, if the drive allows no
-    /// other active zone, and to finish one would waste much, or sectors that are moved to gain room.
+    /// A zone for tables of this lifetime: an active one with their lifetime that no other job goes on with, else an empty one
+    /// if more than `reserve` are left, else the active one with the nearest lifetime. That one comes before an empty zone, too,
+    /// if the drive allows no other active zone, and to finish one would waste much, or sectors that are moved to gain room.
     fn zone_for(&mut self, lifetime: Lifetime, reserve: usize) -> Result<usize, IndexError> {
         let live = self.live();
         let alike =

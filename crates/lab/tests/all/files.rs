@@ -219,6 +219,7 @@ const LARGE_PAGES: [&str; 3] = [
 ];
 
 const YAFFS: &str = "fs={ yaffs={} }";
+const OLD: &str = "fs.yaffs.code=\"2007\"";
 const MINV: &str = "fs={ minv={ nvram={ read_ns=20, write_ns=60, read_nj=1, write_nj=2 } } }";
 
 #[test]
@@ -436,10 +437,7 @@ fn what_needs_an_ftl_is_refused_on_bare_flash() {
         (&[YAFFS, "workload={ uniform={} }"], "fs.yaffs would not be used: workload.uniform asks for sectors"),
         (&[YAFFS, "fs.yaffs.gc.reserved_blocks=1"], "fs.yaffs.gc.reserved_blocks = 1 cannot work"),
         (&[YAFFS, "fs.yaffs.gc.tries=3"], "fs.yaffs.gc.tries = 3 cannot work: only the code of 2007 reads it"),
-        (
-            &[YAFFS, "fs.yaffs.code=\"2007\"", "fs.yaffs.gc.refresh_period=9"],
-            "fs.yaffs.gc.refresh_period = 9 cannot work: only the code of 2014 reads it",
-        ),
+        (&[YAFFS, OLD, "fs.yaffs.gc.refresh_period=9"], "refresh_period = 9 cannot work: only the code of 2014 reads"),
         (&[YAFFS, "fs.yaffs.format=\"yaffs2\""], "fs.yaffs.format = yaffs2 cannot work: it needs pages of at least 1024"),
         (&[YAFFS, "device.capacity=\"64 KiB\""], "fs.yaffs.gc.reserved_blocks = 5 cannot work: the device has 4 blocks"),
         (&[MINV, "fs.minv.objects=1"], "fs.minv.objects = 1 cannot work"),

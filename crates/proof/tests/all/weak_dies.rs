@@ -48,8 +48,6 @@ struct Weak {
     failing_erases: [bool; DIES as usize],
     failing_programs: [bool; DIES as usize],
     programs: [u64; DIES as usize],
-    /// Blocks retired since the factory.
-    retired: u32,
 }
 
 impl Weak {
@@ -57,7 +55,7 @@ impl Weak {
         let flash = flash(device, faults);
         let (none, programs) = ([false; DIES as usize], [0; DIES as usize]);
         let geometry = device.geometry.planes_as_dies();
-        Self { flash, geometry, failing_erases: none, failing_programs: none, programs, retired: 0 }
+        Self { flash, geometry, failing_erases: none, failing_programs: none, programs }
     }
 
     /// From now on all such operations fail on a die.
@@ -93,7 +91,7 @@ impl Weak {
 impl Nand for Weak {
     type Buf = Content;
 
-    as_inside!(flash: geometry, rules, is_known_erased, is_settled, read, read_spare, read_tail, read_with_tail, program_spare, set_slc, is_slc, ctx);
+    as_inside!(flash: geometry, rules, is_known_erased, is_settled, read, read_spare, read_tail, read_with_tail, program_spare, retire, set_slc, is_slc, ctx);
 
     fn program(&mut self, at: Ppa, page: &Content, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
         self.program_comes(at);
@@ -103,11 +101,6 @@ impl Nand for Weak {
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         self.program_comes(to);
         self.flash.copy(from, to, oob)
-    }
-
-    fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
-        self.retired += 1;
-        self.flash.retire(block)
     }
 
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
@@ -262,8 +255,6 @@ impl Case {
     fn failing(&self, what: Failing, dies: &[usize]) -> Option<usize> {
         let mut rig = Rig::new(Weak::new(&self.device, Faults::default()), self.pages, &self.config).unwrap();
         let (mut beyond, mut weak) = (0, Vec::new());
-        // Only a retired block changes what is good, and to look at every block takes longer than a step.
-        let (mut retired, mut good) = (0, self.needs.good(rig.disk_mut().nand_mut()));
         for (number, &die) in (1..).zip(dies) {
             let context = format!("{} with {} pages, {what:?} fail on {:?}", self.name, self.pages, &dies[..number]);
             rig.disk_mut().nand_mut().fail(what, die);
@@ -289,10 +280,7 @@ impl Case {
                 if at % 16 == 0 {
                     rig.disk_mut().check();
                 }
-                if rig.disk().nand().retired != retired {
-                    retired = rig.disk().nand().retired;
-                    good = self.needs.good(rig.disk_mut().nand_mut());
-                }
+                let good = self.needs.good(rig.disk_mut().nand_mut());
                 let is_enough = self.needs.working(good).is_some();
                 weak = if is_enough { self.needs.weak(good) } else { Vec::new() };
                 if !is_enough {

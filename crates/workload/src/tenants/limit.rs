@@ -65,7 +65,9 @@ impl Buckets {
 
     /// The next request leaves no earlier.
     pub(super) fn opens(&self) -> Time {
-        (self.full[0].max(self.full[1]) - self.burst_ns).ceil().max(0.0) as Time
+        // Far beyond every run, and a sum with the time of the begin still fits.
+        const LATEST: f64 = (1_u64 << 62) as f64;
+        (self.full[0].max(self.full[1]) - self.burst_ns).ceil().clamp(0.0, LATEST) as Time
     }
 
     /// A request leaves at `now`.

@@ -1,7 +1,7 @@
 //! The host's collection: live extents leave a zone, and it is emptied.
 
-use super::space::Extent;
-use super::{File, Step, ZoneFiles};
+use super::step::{Extent, Step};
+use super::{File, ZoneFiles};
 use crate::lsm::storage::{FileId, Lifetime};
 use crate::IndexError;
 use nandlab_nand::{Origin, SECTOR_BYTES};

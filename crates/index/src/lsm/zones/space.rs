@@ -2,26 +2,10 @@
 
 use super::super::queue::Queue;
 use super::super::storage::Lifetime;
+use super::step::{Extent, Step};
 use crate::IndexError;
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request, ZoneCommand, ZoneFault, ZoneShape, ZoneState};
 use nandlab_nand::{Origin, SECTOR_BYTES};
-
-/// A run of sectors in one zone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::lsm) struct Extent {
-    pub(super) start: u64,
-    pub(super) sectors: u64,
-}
-
-impl Extent {
-    pub(super) fn end(self) -> u64 {
-        self.start + self.sectors
-    }
-
-    pub(super) fn overlaps(self, other: Self) -> bool {
-        self.start < other.end() && other.start < self.end()
-    }
-}
 
 /// A zone as its host knows it.
 #[derive(Clone, Debug)]
@@ -54,7 +38,7 @@ impl Zone {
 
 /// The device, and its zones.
 pub(super) struct Space<'d> {
-    pub(super) queue: Queue<'d>,
+    pub(super) queue: Queue<'d, Step>,
     shape: ZoneShape,
     pub(super) zones: Vec<Zone>,
     /// Sectors of a unit.

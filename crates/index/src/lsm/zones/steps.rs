@@ -2,55 +2,18 @@
 //!
 //! A plan has the sectors of its reads, because nothing moves a table that a job reads. Everything else is a step: it
 //! chooses its zone, and finishes or opens one, when it is due. A job takes an active zone that no other job goes on
-//! with, or an empty one; only where the drive allows no further active zone two jobs share one.
+//! with, or an empty one. Two jobs share one where the drive allows no further active zone, or where no zone but the
+//! reserve is empty.
 //!
 //! The sectors of planned appends are promised: other files find room only beside them. A step that finds none all the
 //! same, because zones were finished meanwhile, ends its job.
 
-use super::space::Extent;
+use super::step::Step;
 use super::ZoneFiles;
 use crate::lsm::queue::{Advanced, Jobs, Planned, Until};
-use crate::lsm::storage::{FileId, Storage};
+use crate::lsm::storage::Storage;
 use crate::IndexError;
-use nandlab_nand::{Origin, Time, SECTOR_BYTES};
-
-/// A step of a plan over zones.
-#[derive(Debug)]
-pub(in crate::lsm) enum Step {
-    /// To the end of a table.
-    Append {
-        file: FileId,
-        bytes: Vec<u8>,
-        origin: Origin,
-    },
-    /// Sectors of a moved table: its next ones.
-    Move {
-        file: FileId,
-        bytes: Vec<u8>,
-    },
-    /// An extent of a moved table that stays where it is.
-    Keep {
-        file: FileId,
-        extent: Extent,
-    },
-    /// To a root area.
-    Root {
-        area: usize,
-        offset: u64,
-        bytes: Vec<u8>,
-    },
-    ResetRoot(usize),
-}
-
-impl Step {
-    /// Sectors that it takes of the room for tables.
-    fn sectors(&self) -> u64 {
-        match self {
-            Self::Append { bytes, .. } | Self::Move { bytes, .. } => bytes.len() as u64 / u64::from(SECTOR_BYTES),
-            Self::Keep { .. } | Self::Root { .. } | Self::ResetRoot(_) => 0,
-        }
-    }
-}
+use nandlab_nand::Time;
 
 impl ZoneFiles<'_> {
     pub(super) fn plan_step(&mut self, step: Step) {
@@ -58,7 +21,7 @@ impl ZoneFiles<'_> {
         self.space.queue.plan_step(step);
     }
 
-    fn give_back_promised<'a>(&mut self, planned: impl IntoIterator<Item = &'a Planned>) {
+    fn give_back_promised<'a>(&mut self, planned: impl IntoIterator<Item = &'a Planned<Step>>) {
         let steps = planned.into_iter().map(|planned| match planned {
             Planned::Step(step) => step.sectors(),
             Planned::Request { .. } => 0,

@@ -1,7 +1,7 @@
 //! The storage over zones, as the tree sees it.
 
-use super::space::Extent;
-use super::{File, Step, ZoneFiles, RESERVE};
+use super::step::{Extent, Step};
+use super::{File, ZoneFiles, RESERVE};
 use crate::lsm::codec::Parser;
 use crate::lsm::queue::Jobs;
 use crate::lsm::storage::{FileId, Lifetime, Storage};
