@@ -144,6 +144,7 @@ impl Pages {
         let best = self.table.die(die as u32).fewest_valid().filter(|&block| self.table.valid_pages(block) < full)?;
         let free = self.free_in(scheme, die);
         let is_urgent = free <= LEFT_FOR_MOVED || !self.has_reserve(scheme, die);
+        let best_alone = Some(best).filter(|&best| self.config.takes_victim(full - self.table.valid_pages(best), free));
         loop {
             let fdp = self.placing.fdp_mut()?;
             if let Some(block) = fdp.units.next_condemned(die) {
@@ -152,10 +153,10 @@ impl Pages {
             }
             let row = fdp.units.layout.row_of(die as u32);
             let blocks = fdp.units.weighed(row, &self.table).die(row);
-            let Some(unit) = self.policy.pick(blocks, self.keeper.seq()) else { return Some(best) };
+            let Some(unit) = self.policy.pick(blocks, self.keeper.seq()) else { return best_alone };
             let is_full = |unit| blocks.valid_pages(unit) == blocks.pages_per_block();
             if is_full(unit) && blocks.fewest_valid().is_none_or(is_full) {
-                return Some(best);
+                return best_alone;
             }
             // FEMU passes over a line of which less than an eighth is invalid until lines are scarce (bbssd/ftl.c,
             // `select_victim_line`; H. Li et al.: The CASE of FEMU. FAST 2018): the line counts, not its blocks.
