@@ -111,7 +111,7 @@ fn a_trace_is_played_as_without_queues() {
         let tenants = played(&[tenant("a", &keys, &trace)], "last");
         let plain = record(&format!("[workload]\n{trace}\n[host]\n{host}\n{DEVICE}"), &[]);
         let latency =
-            |record: &Record| record.latency_us.clone().map(|latency| (latency.read.unwrap(), latency.write.unwrap()));
+            |record: &Record| record.latency_us.map(|latency| (latency.read.unwrap(), latency.write.unwrap()));
         assert_eq!(latency(&tenants), latency(&plain), "{arrival}");
         assert_eq!(tenants.host, plain.host);
     }
@@ -124,8 +124,7 @@ fn jobs_of_fio_are_those_without_queues() {
                 iodepth=2\nrate_iops=3000\n[c]\nrw=read\nbs=16k\nthinktime=300\nruntime=1\n\"\"\" }";
     let tenants = played(&[tenant("a", "", jobs)], "last");
     let plain = record(&format!("[workload]\n{jobs}\n{DEVICE}"), &[]);
-    let latency =
-        |record: &Record| record.latency_us.clone().map(|latency| (latency.read.unwrap(), latency.write.unwrap()));
+    let latency = |record: &Record| record.latency_us.map(|latency| (latency.read.unwrap(), latency.write.unwrap()));
     assert_eq!(latency(&tenants), latency(&plain));
     assert_eq!((&tenants.host, tenants.time_us), (&plain.host, plain.time_us));
     // Beside another tenant both are slower, and the counts stay.

@@ -137,6 +137,9 @@ impl Queue {
     }
 }
 
+/// By a request's number: its queue, and its number at its tenant.
+type UnderWay = BTreeMap<u64, (usize, u64)>;
+
 /// The controller and all tenants.
 pub(super) struct Controller {
     askers: Vec<Asker>,
@@ -155,7 +158,7 @@ pub(super) struct Controller {
     waited: Time,
     last: usize,
     /// If ends are told later: the requests under way by their number, as in `waits_for`, and the requests since then.
-    later: Option<(BTreeMap<u64, (usize, u64)>, u64)>,
+    later: Option<(UnderWay, u64)>,
     names: Vec<(Origin, String)>,
     until: Until,
 }
