@@ -71,6 +71,23 @@ fn refuses_and_stays_whole(device: &mut dyn BlockDevice, options: &Options) -> u
     map.len()
 }
 
+/// Puts new keys, small tables, until one is refused; compares what is there, and returns the records and tables.
+fn fills(device: &mut dyn BlockDevice, options: &Options) -> (usize, u64) {
+    let config = Options { target_file_bytes: ByteCount(4 << 10), ..options.clone() }.config();
+    let (mut tree, mut map) = (Tree::create(device, &config).unwrap(), Map::new());
+    let refused = (0..150_000_u32).find(|n| {
+        let (key, value) = (n.wrapping_mul(0x9E37_79B9).to_be_bytes(), n.to_be_bytes());
+        match tree.put(&key, &value) {
+            Ok(()) => map.insert(key.to_vec(), value.to_vec()).is_some(),
+            Err(IndexError::NoSpace { .. }) => true,
+            Err(error) => panic!("{error}"),
+        }
+    });
+    assert!(refused.is_some(), "{} records", map.len());
+    assert_eq!(contents(&mut tree), map);
+    (map.len(), tree.levels().map(|(tables, _)| tables).iter().sum())
+}
+
 fn contents(tree: &mut Tree<'_>) -> Map {
     range(tree, None, None)
 }

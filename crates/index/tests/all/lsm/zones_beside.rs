@@ -3,13 +3,10 @@
 
 use super::cuts::{cut_everywhere_on, Cuttable};
 use super::zones::options;
-use super::{contents, refuses_and_stays_whole, small, tiered, Map};
+use super::{contents, fills, refuses_and_stays_whole, small, tiered, Map};
 use crate::zoned::Zoned;
-use nandlab_block::{
-    BlockDevice, ByteCount, Completion, Ended, Error, Op, Payload, Queued, Request, ZoneReport, ZoneShape,
-};
+use nandlab_block::{BlockDevice, Completion, Ended, Error, Op, Payload, Queued, Request, ZoneReport, ZoneShape};
 use nandlab_index::lsm::{Options, Stats, Tree};
-use nandlab_index::IndexError;
 use nandlab_nand::random::Random;
 use nandlab_nand::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -227,23 +224,9 @@ fn with_jobs_live_tables_leave_zones_when_none_is_empty() {
 /// New keys on many small zones until a put is refused. Without jobs the same drive takes 299 tables.
 #[test]
 fn with_jobs_many_small_zones_take_most_of_what_they_take_without() {
-    let config = beside(Options { target_file_bytes: ByteCount(4 << 10), ..small() }).config();
     for active in [0, 6] {
-        let mut drive = Beside::new(200, 16, 16, active);
-        let mut tree = Tree::create(&mut drive, &config).unwrap();
-        let mut written = Map::new();
-        let refused = (0..150_000_u32).find(|n| {
-            let (key, value) = (n.wrapping_mul(0x9E37_79B9).to_be_bytes(), n.to_be_bytes());
-            match tree.put(&key, &value) {
-                Ok(()) => written.insert(key.to_vec(), value.to_vec()).is_some(),
-                Err(IndexError::NoSpace { .. }) => true,
-                Err(error) => panic!("{error}"),
-            }
-        });
-        assert!(refused.is_some(), "{} records", written.len());
-        assert_eq!(contents(&mut tree), written);
-        let tables: u64 = tree.levels().map(|(tables, _)| tables).iter().sum();
-        println!("{active}: {} records, {tables} tables", written.len());
+        let (records, tables) = fills(&mut Beside::new(200, 16, 16, active), &beside(small()));
+        println!("{active}: {records} records, {tables} tables");
         assert!(tables > 225, "{tables}");
     }
 }
