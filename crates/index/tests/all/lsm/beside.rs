@@ -2,6 +2,7 @@
 //! flush makes durable only what had ended when it began, and only at its end.
 
 use super::cuts::{cut_everywhere_on, options, Cuttable};
+use super::pending::Pending;
 use super::trims::FSTRIM;
 use super::{contents, range, refuses_and_stays_whole, small, tiered, Map};
 use nandlab_block::{BlockDevice, ByteCount, Completion, Ended, Error, Op, Payload, Queued, Request};
@@ -18,33 +19,14 @@ struct Disk {
     durable: Vec<Sector>,
     /// By sector: the writes not known to be durable, each with its request's number, the newest last.
     written: BTreeMap<u64, Vec<(u64, Sector)>>,
-    random: Random,
-    /// By end and number; a flush with the requests that had ended at its begin.
-    under_way: BTreeMap<(Time, u64), (Request, BTreeSet<u64>)>,
-    /// Ended requests with writes that may not be durable.
-    ended: BTreeSet<u64>,
-    begun: u64,
-    /// When the latest request came, and until when events took place.
-    latest: Time,
+    pending: Pending,
     /// Requests until the power goes.
     left: u64,
-    /// The most requests that were under way.
-    deepest: usize,
 }
 
 impl Disk {
     fn new(sectors: usize) -> Self {
-        Self {
-            durable: vec![[0; 512]; sectors],
-            written: BTreeMap::new(),
-            random: Random::new(7),
-            under_way: BTreeMap::new(),
-            ended: BTreeSet::new(),
-            begun: 0,
-            latest: 0,
-            left: u64::MAX,
-            deepest: 0,
-        }
+        Self { durable: vec![[0; 512]; sectors], written: BTreeMap::new(), pending: Pending::new(), left: u64::MAX }
     }
 
     fn read(&self, sector: u64, bytes: &mut [u8]) {
@@ -61,7 +43,6 @@ impl Disk {
                 states.drain(..=at);
             }
         }
-        self.ended.retain(|number| !covered.contains(number));
     }
 }
 
@@ -86,14 +67,11 @@ impl BlockDevice for Disk {
 
 impl Queued for Disk {
     fn begin(&mut self, request: &Request, data: Payload<'_>) -> Result<u64, Error> {
-        assert!(request.time >= self.latest, "{request:?} comes before {}", self.latest);
         let is_last = self.left == 1;
         self.left = self.left.checked_sub(1).ok_or(Error::PowerLost)?;
-        let number = self.begun;
-        (self.begun, self.latest) = (number + 1, request.time);
-        let mut covered = BTreeSet::new();
+        let number = self.pending.number(request);
         match (request.op, data) {
-            (Op::Flush, _) => covered = self.ended.clone(),
+            (Op::Flush, _) => {}
             (Op::Write, Payload::Write(bytes)) => {
                 for (sector, bytes) in (request.sector..).zip(bytes.chunks_exact(512)) {
                     self.written.entry(sector).or_default().push((number, bytes.try_into().unwrap()));
@@ -111,30 +89,20 @@ impl Queued for Disk {
             (Op::Read, Payload::Read(bytes)) => self.read(request.sector, bytes),
             other => panic!("{other:?}"),
         }
-        let end = request.time + 1 + self.random.below(100_000);
-        self.under_way.insert((end, number), (*request, covered));
-        self.deepest = self.deepest.max(self.under_way.len());
+        self.pending.begin(number, request);
         Ok(number)
     }
 
     fn step(&mut self, limit: Time, ended: &mut Vec<Ended>) -> bool {
-        let Some(next) = self.under_way.first_entry().filter(|next| next.key().0 <= limit) else {
-            self.latest = self.latest.max(if limit < Time::MAX { limit } else { 0 });
-            return false;
-        };
-        let ((done, number), (request, covered)) = next.remove_entry();
-        self.latest = self.latest.max(done);
-        match request.op {
-            Op::Flush => self.flushed(&covered),
-            Op::Write | Op::Trim => drop(self.ended.insert(number)),
-            _ => {}
+        let stepped = self.pending.step(limit, ended);
+        if let Some(covered) = &stepped {
+            self.flushed(covered);
         }
-        ended.push(Ended { number, request, completion: Completion { arrival: request.time, done } });
-        true
+        stepped.is_some()
     }
 
     fn now(&mut self) -> Time {
-        self.latest
+        self.pending.latest
     }
 }
 
@@ -158,9 +126,7 @@ impl Cuttable for Disk {
 
     fn forget(&mut self) {
         self.written.clear();
-        self.ended.clear();
-        self.under_way.clear();
-        (self.begun, self.latest) = (0, 0);
+        self.pending.forget();
     }
 }
 
@@ -207,7 +173,7 @@ fn conforms(options: &Options, steps: u64) -> (Stats, Time, usize) {
     tree.flush().unwrap();
     drop(tree);
     map.insert(vec![0; 4], vec![1]);
-    let deepest = disk.deepest;
+    let deepest = disk.pending.deepest;
     disk.forget();
     assert_eq!(contents(&mut Tree::open(&mut disk, &config).unwrap()), map);
     (stats, now, deepest)

@@ -8,6 +8,7 @@ mod figures;
 mod fillrandom;
 mod hard_cases;
 mod model;
+mod pending;
 mod trims;
 mod zones;
 mod zones_beside;

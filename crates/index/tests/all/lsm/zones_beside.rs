@@ -2,6 +2,7 @@
 //! order, and a flush makes durable only what had ended when it began, with what came before it in its zone.
 
 use super::cuts::{cut_everywhere_on, Cuttable};
+use super::pending::Pending;
 use super::zones::options;
 use super::{contents, fills, refuses_and_stays_whole, small, tiered, Map};
 use crate::zoned::Zoned;
@@ -17,29 +18,12 @@ struct Beside {
     drive: Zoned,
     /// By zone: the numbers of its changes since the last flush.
     changes: BTreeMap<usize, Vec<u64>>,
-    random: Random,
-    /// By end and number; a flush with the requests that had ended at its begin.
-    under_way: BTreeMap<(Time, u64), (Request, BTreeSet<u64>)>,
-    /// Ended requests with changes that may not be durable.
-    ended: BTreeSet<u64>,
-    begun: u64,
-    latest: Time,
-    /// The most requests that were under way.
-    deepest: usize,
+    pending: Pending,
 }
 
 impl Beside {
     fn new(zones: usize, capacity: u64, size: u64, max_active: u32) -> Self {
-        Self {
-            drive: Zoned::new(zones, capacity, size, max_active),
-            changes: BTreeMap::new(),
-            random: Random::new(7),
-            under_way: BTreeMap::new(),
-            ended: BTreeSet::new(),
-            begun: 0,
-            latest: 0,
-            deepest: 0,
-        }
+        Self { drive: Zoned::new(zones, capacity, size, max_active), changes: BTreeMap::new(), pending: Pending::new() }
     }
 
     fn flushed(&mut self, covered: &BTreeSet<u64>) {
@@ -48,14 +32,11 @@ impl Beside {
             self.drive.keep(zone, kept);
             numbers.drain(..kept);
         }
-        self.ended.retain(|number| !covered.contains(number));
     }
 
     fn begin_again(&mut self) {
         self.changes.clear();
-        self.ended.clear();
-        self.under_way.clear();
-        (self.begun, self.latest) = (0, 0);
+        self.pending.forget();
     }
 }
 
@@ -88,43 +69,29 @@ impl BlockDevice for Beside {
 
 impl Queued for Beside {
     fn begin(&mut self, request: &Request, data: Payload<'_>) -> Result<u64, Error> {
-        assert!(request.time >= self.latest, "{request:?} comes before {}", self.latest);
-        let number = self.begun;
-        (self.begun, self.latest) = (number + 1, request.time);
-        let mut covered = BTreeSet::new();
+        let number = self.pending.number(request);
         if request.op == Op::Flush {
             self.drive.left = self.drive.left.checked_sub(1).ok_or(Error::PowerLost)?;
-            covered = self.ended.clone();
         } else {
             self.drive.submit(request, data)?;
         }
         if matches!(request.op, Op::Write | Op::Zone(_)) {
             self.changes.entry(self.drive.zone_of(request.sector)).or_default().push(number);
         }
-        let end = request.time + 1 + self.random.below(100_000);
-        self.under_way.insert((end, number), (*request, covered));
-        self.deepest = self.deepest.max(self.under_way.len());
+        self.pending.begin(number, request);
         Ok(number)
     }
 
     fn step(&mut self, limit: Time, ended: &mut Vec<Ended>) -> bool {
-        let Some(next) = self.under_way.first_entry().filter(|next| next.key().0 <= limit) else {
-            self.latest = self.latest.max(if limit < Time::MAX { limit } else { 0 });
-            return false;
-        };
-        let ((done, number), (request, covered)) = next.remove_entry();
-        self.latest = self.latest.max(done);
-        match request.op {
-            Op::Flush => self.flushed(&covered),
-            Op::Write | Op::Zone(_) => drop(self.ended.insert(number)),
-            _ => {}
+        let stepped = self.pending.step(limit, ended);
+        if let Some(covered) = &stepped {
+            self.flushed(covered);
         }
-        ended.push(Ended { number, request, completion: Completion { arrival: request.time, done } });
-        true
+        stepped.is_some()
     }
 
     fn now(&mut self) -> Time {
-        self.latest
+        self.pending.latest
     }
 }
 
@@ -179,7 +146,7 @@ fn conforms(drive: &mut Beside, options: &Options, keys: u64) -> (Stats, Time, u
     let (stats, now) = (tree.stats(), tree.now());
     tree.flush().unwrap();
     drop(tree);
-    let deepest = drive.deepest;
+    let deepest = drive.pending.deepest;
     drive.forget();
     assert_eq!(contents(&mut Tree::open(drive, &config).unwrap()), map);
     (stats, now, deepest)
