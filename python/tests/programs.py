@@ -16,6 +16,12 @@ MISSING = [
     name for name in ("mke2fs", "e2fsck", "fuse2fs", "fusermount3") if not shutil.which(name, path=PATH)
 ]
 
+# A mount needs the helper of FUSE and the kernel's device; .ci/run installs the first.
+needs_fuse = pytest.mark.skipif(
+    shutil.which("fusermount3") is None or not Path("/dev/fuse").exists(),
+    reason="fusermount3 or /dev/fuse is not there",
+)
+
 # `disk try` refuses to run without them, so there is nothing to test; .ci/run installs them.
 needs_disk_try = pytest.mark.skipif(
     bool(MISSING) or not Path("/dev/fuse").exists(), reason=f"{MISSING or 'FUSE'} is not there"

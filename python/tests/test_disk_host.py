@@ -6,19 +6,14 @@ What a program sees is what the host said; what was flushed before stands after 
 import contextlib
 import errno
 import os
-import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
-from programs import process, program
+from programs import needs_fuse, process, program
 
 # Without FUSE there is no mount whose host disk could fail; .ci/run installs it.
-pytestmark = pytest.mark.skipif(
-    shutil.which("fusermount3") is None or not Path("/dev/fuse").exists(),
-    reason="fusermount3 or /dev/fuse is not there",
-)
+pytestmark = needs_fuse
 
 PIECE = 64 << 10
 FAILS = r"""

@@ -8,16 +8,12 @@ import shutil
 import signal
 import stat
 import subprocess
-from pathlib import Path
 
 import pytest
-from programs import process, program
+from programs import needs_fuse, process, program
 
 # Without FUSE there is no mount to test; .ci/run installs it.
-pytestmark = pytest.mark.skipif(
-    shutil.which("fusermount3") is None or not Path("/dev/fuse").exists(),
-    reason="fusermount3 or /dev/fuse is not there",
-)
+pytestmark = needs_fuse
 
 SETS = {
     "yaffs": ["fs=yaffs"],
