@@ -191,9 +191,7 @@ impl Experiment {
             tree,
             base: base.to_owned(),
         };
-        if let Some(index) = &mut experiment.index {
-            index.resolve();
-        }
+        experiment.indexes().for_each(IndexConfig::resolve);
         if let Some(sample) = &mut experiment.host.sample {
             sample.resolve();
         }
@@ -203,6 +201,15 @@ impl Experiment {
         notices.extend(experiment.check().map_err(|error| experiment.tree.located(error))?);
         experiment.notices = notices;
         Ok(experiment)
+    }
+
+    /// All indexes, those of tenants too.
+    fn indexes(&mut self) -> impl Iterator<Item = &mut IndexConfig> {
+        let tenants = match &mut self.workload {
+            WorkloadConfig::Tenants(tenants) => &mut tenants.tenant[..],
+            _ => &mut [],
+        };
+        self.index.iter_mut().chain(tenants.iter_mut().filter_map(|tenant| tenant.index.as_mut()))
     }
 
     /// Checks everything that can be checked before the run; gives sentences about rounded or ignored inputs.
@@ -230,7 +237,8 @@ impl Experiment {
     fn check_buffer(&self, sizing: &Sizing) -> Result<Vec<String>, KeyError> {
         let Some(buffer) = &self.buffer else { return Ok(Vec::new()) };
         let key = format!("buffer.{}", buffer.name());
-        if buffer.profiler(&sizing.geometry).is_some() && !matches!(self.workload.kind(), Kind::Requests(_)) {
+        let are_known = matches!(self.workload.kind(), Kind::Requests(_)) && !self.has_above();
+        if buffer.profiler(&sizing.geometry).is_some() && !are_known {
             let key = format!("{key}.thresholds");
             let message = format!(
                 "{key} = \"auto\" takes a look at the requests before they are played, and those of an index or a file \

@@ -52,7 +52,7 @@ pub(crate) use slc::busy_us;
 pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
 pub use stopped::{StopReason, Stopped};
-pub use tenants::TenantRecord;
+pub use tenants::{TenantFiles, TenantRecord};
 pub use worn::{Cycles, Worn};
 pub use zones::{ZoneRun, ZonesRecord};
 

@@ -1,5 +1,6 @@
 //! Runs an experiment and measures it.
 
+mod above;
 mod begun;
 pub(crate) mod contents;
 mod files;
@@ -22,6 +23,7 @@ mod source;
 pub(crate) mod state;
 pub(crate) mod steady;
 mod tenants;
+mod turns;
 mod windows;
 
 use crate::config::footprint::refuse_too_large;
@@ -173,7 +175,7 @@ fn planned(experiment: &Experiment, sizing: &Sizing, source: &Source) -> u64 {
         Some(_) => 0,
         None => Preconditioning::of(experiment, sizing).requests(),
     };
-    if before > 0 && !matches!(source, Source::Requests(_)) || source.total() == 0 {
+    if before > 0 && !matches!(source, Source::Requests(..)) || source.total() == 0 {
         return 0;
     }
     let warm_up = experiment.precondition.warm_up.min(source.total());
@@ -225,13 +227,13 @@ impl Run<'_> {
         let mut start = self.mark();
         // An operation on keys or files may make no request, or many.
         let simulated = self.experiment.simulated(total);
-        let requests = if matches!(source, Source::Requests(_)) { simulated } else { 0 };
+        let requests = if matches!(source, Source::Requests(..)) { simulated } else { 0 };
         let mut meter = self.meter(requests);
-        meter.by_events = follows_events && matches!(source, Source::Requests(_));
+        meter.by_events = follows_events && matches!(source, Source::Requests(..));
         let mut wall_s = 0.0;
         let mut left = Left::Nothing;
         if stopped.is_none() {
-            if !matches!(source, Source::Requests(_)) {
+            if !matches!(source, Source::Requests(..)) {
                 self.control.plan_anew(total.saturating_mul(each));
             }
             self.enter(Phase::Workload, simulated, each);
@@ -262,7 +264,8 @@ impl Run<'_> {
                 Some(files.wall)
             }
         };
-        if let Source::Requests(workload) = source {
+        if let Source::Requests(workload, above) = source {
+            self.add_above(&mut record, above)?;
             record.notices.extend(workload.notices());
             record.name_origins(&workload.origins());
         }
@@ -286,7 +289,7 @@ impl Run<'_> {
         start: &mut Mark,
     ) -> Result<(Option<Stopped>, Left), LabError> {
         match source {
-            Source::Requests(workload) => {
+            Source::Requests(workload, _) => {
                 Ok((self.play_requests(&mut **workload, total, meter, start)?, Left::Nothing))
             }
             Source::Keys(ops, _) => {

@@ -75,6 +75,11 @@ pub trait Workload: Send {
     /// The last request of [`Self::fill`] failed, which is said before its end; only if [`Options::paces_itself`].
     fn failed(&mut self) {}
 
+    /// As [`Self::failed`], behind a queue, where the request is known by its number ([`Self::ended`]).
+    fn lost(&mut self, _number: u64) {
+        self.failed();
+    }
+
     /// Announces later ends, by [`Self::ended`]; only if [`Options::paces_itself`].
     fn tells_later(&mut self) {}
 

@@ -224,7 +224,7 @@ def _print(result, as_json: bool, list_zones: bool) -> None:  # noqa: ANN001 - a
     if as_json:
         print_json(result.to_dict())
         return
-    from nandlab.figures import fdp, sampled, summary, tenants, zones
+    from nandlab.figures import above, fdp, sampled, summary, tenants, zones
     from nandlab.figures.headline import headline
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
@@ -236,7 +236,7 @@ def _print(result, as_json: bool, list_zones: bool) -> None:  # noqa: ANN001 - a
         click.echo()
         titles = summary.LATENCY_TITLES
         print_table(latencies, titles, right=range(1, len(titles)))
-    for part in (sampled, tenants, fdp, *([zones] if list_zones else [])):
+    for part in (sampled, tenants, above, fdp, *([zones] if list_zones else [])):
         found = part.table(result)
         if found:
             click.echo()

@@ -1216,6 +1216,28 @@ class OriginLatency(View):
     latency_histogram: dict[str, list[list[float]]]
 
 
+class TenantFiles(View):
+    """Operations on a tenant's file system, format and mount not among them.
+
+    Attributes:
+        operations: Operations, by kind.
+        transactions: Transactions begun.
+        read_bytes: Bytes of files read.
+        written_bytes: Bytes of files written.
+        volume: The volume.
+        latency_us: Times of operations, us: `read` for reads, `write` for changes, `flush` for syncs; None
+            without operations.
+
+    """
+
+    operations: FileCounts
+    transactions: int
+    read_bytes: int
+    written_bytes: int
+    volume: Volume
+    latency_us: Latencies | None
+
+
 class Tenant(View):
     """A tenant's part in a run.
 
@@ -1230,6 +1252,10 @@ class Tenant(View):
         wait_us: Mean wait in a submission queue, us, and before it for room; None without requests.
         mean_us: Mean latency of all its requests, us, with the wait; None without requests.
         latency_us: Latencies by request kind, us, with the wait; None without requests.
+        index: Its index; None without one.
+        files: Its file system; None without one.
+        stopped: Why its index or file system could not go on; None if it went on to its end or that of the
+            run.
 
     """
 
@@ -1243,6 +1269,9 @@ class Tenant(View):
     wait_us: float | None
     mean_us: float | None
     latency_us: Latencies | None
+    index: IndexFigures | None
+    files: TenantFiles | None
+    stopped: Stopped | None
 
 
 class LatencyPart(View):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nandlab.figures import conclusions, fdp, summary, tenants
+from nandlab.figures import above, conclusions, fdp, summary, tenants
 from nandlab.figures.headline import headline
 from nandlab.record.record import Record, lives
 from nandlab.report import html, parts, pictures, theme
@@ -48,7 +48,12 @@ def _of_device(result: Record) -> list[str]:
             "An erase is shared by the origins whose pages it cleared, in proportion.",
         ),
         html.section("Data placement", _figure(drawn, "handles"), _rows(fdp.TITLES, fdp.table(result))),
-        html.section("Tenants", _figure(drawn, "tenants"), _rows(tenants.TITLES, tenants.table(result))),
+        html.section(
+            "Tenants",
+            _figure(drawn, "tenants"),
+            _rows(tenants.TITLES, tenants.table(result)),
+            _rows(above.TITLES, above.table(result)),
+        ),
         html.section(
             "Latency",
             parts.latencies(result),

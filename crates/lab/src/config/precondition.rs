@@ -102,7 +102,7 @@ const MAX_WINDOWS: u32 = 10_000;
 impl Experiment {
     /// Checks the preconditioning options.
     pub(super) fn check_precondition(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
-        let is_of_requests = matches!(self.workload.kind(), Kind::Requests(_));
+        let is_of_requests = matches!(self.workload.kind(), Kind::Requests(_)) && !self.has_above();
         if !(0.0..=MAX_OVERWRITES).contains(&self.precondition.overwrites) {
             let why = "it is a multiple of the capacity from 0 to 10000";
             return refuse("precondition.overwrites", &self.precondition.overwrites, why);

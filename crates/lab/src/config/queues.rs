@@ -23,6 +23,12 @@ impl Experiment {
         }
     }
 
+    /// Whether a tenant has an index or a file system.
+    pub(crate) fn has_above(&self) -> bool {
+        let has_one = |tenant: &tenants::Tenant| tenant.index.is_some() || tenant.fs.is_some();
+        self.tenants().is_some_and(|tenants| tenants.tenant.iter().any(has_one))
+    }
+
     /// Weights choose among waiting commands, and without a bound none waits.
     pub(super) fn unused_weights(&self) -> Option<String> {
         let queues = self.host.queues.filter(|_| self.tenants().is_some())?;

@@ -1,6 +1,6 @@
 //! The record's part about tenants.
 
-use super::Latencies;
+use super::{FileCounts, IndexRecord, Latencies, Stopped, VolumeRecord};
 use serde::Serialize;
 
 /// A tenant's part in a run.
@@ -25,5 +25,28 @@ pub struct TenantRecord {
     /// Mean latency of all its requests, us, with the wait; null without requests.
     pub mean_us: Option<f64>,
     /// Latencies by request kind, us, with the wait; null without requests.
+    pub latency_us: Option<Latencies>,
+    /// Its index; null without one.
+    pub index: Option<IndexRecord>,
+    /// Its file system; null without one.
+    pub files: Option<TenantFiles>,
+    /// Why its index or file system could not go on; null if it went on to its end or that of the run.
+    pub stopped: Option<Stopped>,
+}
+
+/// Operations on a tenant's file system, format and mount not among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct TenantFiles {
+    /// Operations, by kind.
+    pub operations: FileCounts,
+    /// Transactions begun.
+    pub transactions: u64,
+    /// Bytes of files read.
+    pub read_bytes: u64,
+    /// Bytes of files written.
+    pub written_bytes: u64,
+    /// The volume.
+    pub volume: VolumeRecord,
+    /// Times of operations, us: `read` for reads, `write` for changes, `flush` for syncs; null without operations.
     pub latency_us: Option<Latencies>,
 }

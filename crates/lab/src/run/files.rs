@@ -1,5 +1,6 @@
 //! Plays a file workload operation by operation: a file system over the engine.
 
+pub(super) mod hands;
 mod player;
 
 use crate::config::Experiment;

@@ -17,7 +17,7 @@ pub(crate) fn fitted(
 ) -> Result<Option<Experiment>, LabError> {
     let Some(buffer) = &experiment.buffer else { return Ok(None) };
     let Some(mut profiler) = buffer.profiler(&sizing.geometry) else { return Ok(None) };
-    let Source::Requests(mut workload) = Source::open(experiment, sizing, base, control, None)? else {
+    let Source::Requests(mut workload, _) = Source::open(experiment, sizing, base, control, None)? else {
         unreachable!("only a workload of requests was let pass");
     };
     let (mut batch, mut seen) = (Vec::new(), 0);

@@ -4,7 +4,7 @@ use crate::config::Experiment;
 use crate::error::LabError;
 use crate::json;
 use crate::record::{device_record, DeviceRecord};
-use crate::run::source::count;
+use crate::run::keys::count;
 use crate::run::state;
 use crate::stack::unmountable;
 use nandlab_fs::Over;

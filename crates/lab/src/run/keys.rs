@@ -1,9 +1,11 @@
 //! Plays a key workload operation by operation: an index over the engine.
 
+mod left;
+
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
 use crate::latency::LatencyMeter;
-use crate::record::{IndexRecord, LsmRecord, OperationCounts, PageKinds, PoolRecord, StopReason, Stopped};
+use crate::record::{IndexRecord, OperationCounts, StopReason, Stopped};
 use crate::run::mark::Mark;
 use crate::run::mark::{begin_timeline, sample};
 use crate::run::meter::Meter;
@@ -14,11 +16,11 @@ use nandlab_block::{
     BlockDevice, Completion, Ended, Error, HostClock, Mirror, Op, PathTimes, Payload, Queued, Request, Switch,
     ZoneReport, ZoneShape,
 };
-use nandlab_index::pool::PagesByKind;
-use nandlab_index::{btree, lsm, AnyIndex, Index, IndexConfig, IndexError, Options};
+use nandlab_index::{AnyIndex, Index, IndexConfig, IndexError, Options};
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::Time;
-use nandlab_workload::keys::{Action, KeyOp, KeyWorkload};
+use nandlab_workload::keys::{Action, KeyOp, KeyOptions, KeySetting, KeyWorkload};
+use nandlab_workload::WorkloadError;
 use std::iter::Peekable;
 
 /// The engine as an index's device, measured.
@@ -128,50 +130,101 @@ pub(crate) fn play(
     let below = Below { engine: run.engine(), meter, start, clock, begun: 0 };
     let mut mirror = if has_bytes { Mirror::comparing(below) } else { Mirror::new(below) };
     let switch = mirror.switch();
-    let (tree, created) = match AnyIndex::create(&mut mirror, index) {
-        Ok(tree) => (Some(tree), Ok(())),
-        Err(error) => (None, Err(error)),
+    let explain = |error| experiment.explain(error);
+    let between = || {
+        log.map_or(Ok(()), OpLog::state)?;
+        timeline.map_or(Ok(()), Timeline::state)
     };
-    let mut player = Player::new(index, seed, keeps_time, control);
-    let mut stopped = match created {
-        Ok(()) => None,
-        Err(error) => Some(player.stop(index, error)?),
-    };
-    let Some(mut tree) = tree else {
-        return Ok(Played { stopped, index: player.record(None, &switch) });
-    };
-    let mut ops = ops.peekable();
-    if let Err(error) = player.load(tree.as_dyn(), &mut ops) {
-        stopped = Some(player.stop(index, error)?);
-    }
-    while stopped.is_none() {
-        if player.counts.total % BATCH == 0 {
-            control.set_done(player.counts.total);
-            log.map_or(Ok(()), OpLog::state)?;
-            timeline.map_or(Ok(()), Timeline::state)?;
+    let host = Host { index, seed, keeps_time, control, between: &between, explain: &explain };
+    host.play(&mut mirror, &switch, ops)
+}
+
+/// Who plays operations on keys.
+pub(super) struct Host<'a> {
+    pub(super) index: &'a IndexConfig,
+    pub(super) seed: u64,
+    pub(super) keeps_time: bool,
+    /// Hears how many operations are done, and ends them.
+    pub(super) control: &'a Control,
+    /// Called now and then between operations.
+    pub(super) between: &'a dyn Fn() -> Result<(), LabError>,
+    /// What an error of the workload means.
+    pub(super) explain: &'a dyn Fn(WorkloadError) -> LabError,
+}
+
+impl Host<'_> {
+    /// Plays `ops` on a new index on `device`, whose `switch` takes the device below off at the end.
+    pub(super) fn play(
+        &self,
+        device: &mut dyn BlockDevice,
+        switch: &Switch,
+        ops: &mut dyn KeyWorkload,
+    ) -> Result<Played, LabError> {
+        let Self { index, control, .. } = *self;
+        let (tree, created) = match AnyIndex::create(device, index) {
+            Ok(tree) => (Some(tree), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        let mut player = Player::new(index, self.seed, self.keeps_time, control);
+        let mut stopped = match created {
+            Ok(()) => None,
+            Err(error) => Some(player.stop(index, error)?),
+        };
+        let Some(mut tree) = tree else {
+            return Ok(Played { stopped, index: player.record(None, switch) });
+        };
+        let mut ops = ops.peekable();
+        if let Err(error) = player.load(tree.as_dyn(), &mut ops) {
+            stopped = Some(player.stop(index, error)?);
         }
-        if control.is_cancelled() {
-            stopped = Some(player.cancelled());
+        while stopped.is_none() {
+            if player.counts.total % BATCH == 0 {
+                control.set_done(player.counts.total);
+                (self.between)()?;
+            }
+            if control.is_cancelled() {
+                stopped = Some(player.cancelled());
+                break;
+            }
+            let Some(op) = ops.next() else { break };
+            let op = op.map_err(self.explain)?;
+            if let Err(error) = player.operation(tree.as_dyn(), op) {
+                stopped = Some(player.stop(index, error)?);
+            }
+        }
+        if stopped.is_none() {
+            if let Err(error) = compact_at_end(&mut tree, index) {
+                stopped = Some(player.stop(index, error)?);
+            }
+        }
+        if let Err(error) = end_jobs(&mut tree) {
+            let why = player.stop(index, error)?;
+            stopped.get_or_insert(why);
+        }
+        control.set_done(player.counts.total);
+        (self.between)()?;
+        Ok(Played { stopped, index: player.record(Some(&mut tree), switch) })
+    }
+}
+
+/// A key workload's operations; a trace is read through, so its errors appear before the run.
+pub(crate) fn count(
+    options: &dyn KeyOptions,
+    setting: &KeySetting<'_>,
+    watch: &dyn Fn(u64) -> bool,
+) -> Result<u64, WorkloadError> {
+    if let Some(operations) = options.operations() {
+        return Ok(operations);
+    }
+    let mut operations = 0;
+    for op in options.open(setting)? {
+        op?;
+        operations += 1;
+        if operations % BATCH == 0 && !watch(operations) {
             break;
         }
-        let Some(op) = ops.next() else { break };
-        let op = op.map_err(|error| experiment.explain(error))?;
-        if let Err(error) = player.operation(tree.as_dyn(), op) {
-            stopped = Some(player.stop(index, error)?);
-        }
     }
-    if stopped.is_none() {
-        if let Err(error) = compact_at_end(&mut tree, index) {
-            stopped = Some(player.stop(index, error)?);
-        }
-    }
-    if let Err(error) = end_jobs(&mut tree) {
-        let why = player.stop(index, error)?;
-        stopped.get_or_insert(why);
-    }
-    control.set_done(player.counts.total);
-    log.map_or(Ok(()), OpLog::state)?;
-    Ok(Played { stopped, index: player.record(Some(&mut tree), &switch) })
+    Ok(operations)
 }
 
 /// The compactions that an LSM tree with `compact_at_end` ends with.
@@ -264,6 +317,10 @@ impl<'a> Player<'a> {
                 self.carry_out(tree, op)?;
             }
             done => done?,
+        }
+        if self.control.is_cancelled() {
+            // The run ended inside it.
+            return Ok(());
         }
         let is_read = matches!(op.action, Action::Read | Action::Scan(_));
         self.took(tree, if is_read { Op::Read } else { Op::Write }, start);
@@ -411,60 +468,11 @@ impl<'a> Player<'a> {
         record.waf_index = (self.user_bytes > 0).then(|| record.written_bytes as f64 / self.user_bytes as f64);
         switch.detach();
         match tree {
-            AnyIndex::Btree(tree) => record_btree(tree, &mut record),
-            AnyIndex::Lsm(tree) => record_lsm(tree, &mut record),
+            AnyIndex::Btree(tree) => left::of_btree(tree, &mut record),
+            AnyIndex::Lsm(tree) => left::of_lsm(tree, &mut record),
         }
         record
     }
-}
-
-fn record_btree(tree: &mut btree::Tree<'_>, record: &mut IndexRecord) {
-    let stats = *tree.stats();
-    let pool = tree.pool();
-    record.pool = PoolRecord {
-        frames: pool.frames(),
-        bytes: u64::from(pool.frames()) * pool.page_bytes() as u64,
-        hits: stats.hits,
-        misses: stats.misses,
-        evictions: stats.evictions,
-        write_backs: stats.write_backs,
-        flushed: stats.flushed,
-    };
-    record.page_reads = page_kinds(&stats.page_reads);
-    record.page_writes = page_kinds(&stats.page_writes);
-    (record.records, record.height) = (tree.len(), tree.levels());
-    match tree.check() {
-        Ok(walk) => {
-            record.leaves = Some(walk.leaves);
-            record.inner_pages = Some(walk.inner);
-            record.free_pages = Some(walk.free);
-            record.leaf_fill = Some(walk.leaf_fill);
-            record.inner_fill = (walk.inner > 0).then_some(walk.inner_fill);
-        }
-        Err(IndexError::Broken) => {}
-        Err(error) => panic!("the index is not what it must be: {error}"),
-    }
-}
-
-fn record_lsm(tree: &mut lsm::Tree<'_>, record: &mut IndexRecord) {
-    let (stats, levels) = (tree.stats(), tree.levels());
-    let mut lsm = LsmRecord::of(&stats, &levels);
-    lsm.table_memory_bytes = tree.table_memory_bytes();
-    record.height = levels.iter().filter(|(tables, _)| *tables > 0).count() as u8;
-    match tree.check() {
-        Ok(walk) => {
-            record.records = walk.records;
-            lsm.space_amplification = walk.space_amplification();
-        }
-        Err(IndexError::Broken) => {}
-        Err(error) => panic!("the index is not what it must be: {error}"),
-    }
-    record.lsm = Some(lsm);
-}
-
-fn page_kinds(pages: &PagesByKind) -> PageKinds {
-    let PagesByKind { leaf, inner, root, header } = *pages;
-    PageKinds { leaf, inner, root, header, total: pages.total() }
 }
 
 /// An operation's key, in the index's form.

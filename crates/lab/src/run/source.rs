@@ -3,17 +3,19 @@
 use crate::config::{Experiment, Sizing};
 use crate::control::Control;
 use crate::error::LabError;
-use crate::run::session::BATCH;
+use crate::run::above::AllAbove;
+use crate::run::keys::count;
 use nandlab_block::{Op, Request};
 use nandlab_workload::files::{FileSetting, FileWorkload};
-use nandlab_workload::keys::{KeyOptions, KeySetting, KeyWorkload};
+use nandlab_workload::keys::KeyWorkload;
 use nandlab_workload::trace::Took;
 use nandlab_workload::{Kind, Setting, Workload, WorkloadError};
 use std::path::Path;
 
 /// A workload's stream.
 pub(crate) enum Source {
-    Requests(Box<dyn Workload>),
+    /// Requests, and the tenants among them that have an index or a file system.
+    Requests(Box<dyn Workload>, AllAbove),
     /// Operations on keys, and their number.
     Keys(Box<dyn KeyWorkload>, u64),
     /// Operations on files, and the transaction count; 0 if unknown.
@@ -47,9 +49,14 @@ impl Source {
                     placements: experiment.ftl_facts().placements,
                     zones: experiment.zone_shape(&sizing.geometry),
                 };
-                match options.open(&setting) {
-                    Err(WorkloadError::Stopped) => Ok(Self::Requests(Box::new(Nothing))),
-                    opened => Ok(Self::Requests(opened.map_err(explain)?)),
+                let mut above = AllAbove::default();
+                let opened = match experiment.tenants() {
+                    Some(tenants) => tenants.open_with(&setting, &mut |one| above.open(one, &watch)),
+                    None => options.open(&setting),
+                };
+                match opened {
+                    Err(WorkloadError::Stopped) => Ok(Self::Requests(Box::new(Nothing), above)),
+                    opened => Ok(Self::Requests(opened.map_err(explain)?, above)),
                 }
             }
             Kind::Keys(options) => {
@@ -67,7 +74,7 @@ impl Source {
     /// The stream, if it has requests.
     pub(crate) fn requests(&mut self) -> Option<&mut Box<dyn Workload>> {
         match self {
-            Self::Requests(workload) => Some(workload),
+            Self::Requests(workload, _) => Some(workload),
             Self::Keys(..) | Self::Files(..) => None,
         }
     }
@@ -75,7 +82,7 @@ impl Source {
     /// Total requests, operations on keys, or transactions on files; 0 if unknown.
     pub(crate) fn total(&self) -> u64 {
         match self {
-            Self::Requests(workload) => workload.len_hint().unwrap_or(0),
+            Self::Requests(workload, _) => workload.len_hint().unwrap_or(0),
             Self::Keys(_, count) | Self::Files(_, count) => *count,
         }
     }
@@ -83,30 +90,10 @@ impl Source {
     /// Total sectors touched by the requests, if known.
     pub(crate) fn sectors(&self) -> Option<u64> {
         match self {
-            Self::Requests(workload) => workload.sectors_hint(),
+            Self::Requests(workload, _) => workload.sectors_hint(),
             Self::Keys(..) | Self::Files(..) => None,
         }
     }
-}
-
-/// A key workload's operations; a trace is read through, so its errors appear before the run.
-pub(crate) fn count(
-    options: &dyn KeyOptions,
-    setting: &KeySetting<'_>,
-    watch: &dyn Fn(u64) -> bool,
-) -> Result<u64, WorkloadError> {
-    if let Some(operations) = options.operations() {
-        return Ok(operations);
-    }
-    let mut operations = 0;
-    for op in options.open(setting)? {
-        op?;
-        operations += 1;
-        if operations % BATCH == 0 && !watch(operations) {
-            break;
-        }
-    }
-    Ok(operations)
 }
 
 /// No requests.

@@ -1,8 +1,10 @@
 //! The record's rows of tenants.
 
+use super::above::{AllAbove, Left};
 use super::meter::Meter;
 use super::session::Run;
-use crate::record::{rate, us, TenantRecord};
+use crate::error::LabError;
+use crate::record::{rate, us, Record, TenantRecord};
 use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 
 impl Run<'_> {
@@ -27,8 +29,22 @@ impl Run<'_> {
                 wait_us: (counts.ended > 0).then(|| counts.waited as f64 / counts.ended as f64 / 1000.0),
                 mean_us,
                 latency_us,
+                index: None,
+                files: None,
+                stopped: None,
             }
         };
         Some(tenants.asking().map(|(origin, tenant)| row((origin, &tenant.name))).collect())
+    }
+
+    /// Adds what indexes and file systems of tenants leave to their rows.
+    pub(super) fn add_above(&self, record: &mut Record, above: &AllAbove) -> Result<(), LabError> {
+        for (at, Left { index, files, stopped }) in above.finish()? {
+            let name = self.experiment.tenants().map(|tenants| &tenants.tenant[at].name);
+            let row = record.tenants.iter_mut().flatten().find(|row| Some(&row.name) == name);
+            let row = row.expect("each tenant that asks has a row");
+            (row.index, row.files, row.stopped) = (index, files, stopped);
+        }
+        Ok(())
     }
 }

@@ -33,6 +33,7 @@ mod state;
 mod steady;
 mod support;
 mod tenants;
+mod tenants_above;
 mod tenants_limits;
 mod ways_out;
 mod zones;

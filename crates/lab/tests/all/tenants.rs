@@ -216,7 +216,6 @@ fn tenants_that_cannot_work_are_refused_with_a_sentence() {
     let other = |keys: &str| tenant("b", keys, READS);
     let own =
         |workload: &str| format!("{one}[[workload.tenants.tenant]]\nname = \"b\"\nworkload.{workload}\n{ONE_DIE}");
-    let generator = "a tenant's workload is sequential, uniform, zipf, hot_cold, cachelib, trace or fio";
     let list = "workload.tenants.tenant";
     for (text, set, key, why) in [
         (format!("[workload.tenants]\ntenant = []\n{ONE_DIE}"), "", list, "it lists at least one tenant"),
@@ -254,8 +253,8 @@ fn tenants_that_cannot_work_are_refused_with_a_sentence() {
             "workload.tenants.tenant[1].arrival",
             "its workload has no times",
         ),
-        (own("postmark = {}"), "", "workload.tenants.tenant[1].workload", generator),
-        (own("ycsb = {}"), "", "workload.tenants.tenant[1].workload", generator),
+        (own("postmark = {}"), "", "workload.tenants.tenant[1].workload", "give the tenant a file system"),
+        (own("ycsb = {}"), "", "workload.tenants.tenant[1].workload", "give the tenant an index"),
         (
             format!("{}{ONE_DIE}", tenant("a", "", "read_share = 2.0")),
             "",

@@ -10,6 +10,9 @@
 //! A trace plays at its recorded times, or in a closed loop with `arrival = "closed"`. Jobs of fio pace themselves: the
 //! tenant's queues take what they ask.
 //!
+//! A tenant with keys has an index of its own, and one with files a file system, over its part of the device. Who opens the
+//! tenants plays these ([`Config::open_with`]): their requests come when the index or the file system makes them.
+//!
 //! A tenant with a limit asks as before, but its commands come into the queues no faster than its token buckets let them.
 //! What they wait for counts as a wait in the queue.
 //!
@@ -20,15 +23,20 @@
 //! NVM Express Base Specification 2.0, section 3.4 (queues, command arbitration). Tavakkol et al., "FLIN: Enabling
 //! fairness and enhancing performance in modern NVMe solid state drives", ISCA 2018.
 
+mod above;
 mod limit;
 mod parts;
 mod queues;
 
 use crate::origins::{named, origins};
 use crate::{Kind, Options, Setting, Workload, WorkloadConfig, WorkloadError};
+pub use above::Above;
+use above::Silent;
 use limit::Buckets;
 pub use limit::Limit;
 use nandlab_block::Priority;
+use nandlab_fs::FsConfig;
+use nandlab_index::IndexConfig;
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::Origin;
 pub use parts::Part;
@@ -60,9 +68,17 @@ pub struct Config {
 pub struct Tenant {
     /// Its name in the record.
     pub name: String,
-    /// Its requests: by a generator, from a trace, or by jobs of fio.
+    /// What it asks for: sectors by a generator, from a trace or by jobs of fio; keys of its index; or files.
     #[schemars(schema_with = "any_table")]
     pub workload: WorkloadConfig,
+    /// The index in its part of the device, for a workload that asks for keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "any_table")]
+    pub index: Option<IndexConfig>,
+    /// The file system in its part of the device, for a workload that asks for files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "any_table")]
+    pub fs: Option<FsConfig>,
     /// Its submission queues, 1 to 64.
     #[serde(default = "one")]
     pub queues: u32,
@@ -78,7 +94,7 @@ pub struct Tenant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
     /// When its commands come: `"recorded"`, at the times of its workload, or `"closed"`, each at the end of another.
-    /// Recorded unless given, if the workload has times. Jobs of fio pace themselves.
+    /// Recorded unless given, if the workload has times. Jobs of fio, an index and a file system pace themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Arrival>,
     /// The most requests and bytes a second that it gets; no limit unless given.
@@ -132,6 +148,35 @@ impl Config {
         Ok(regions.iter().map(|region| region.first..region.first + region.sectors).collect())
     }
 
+    /// Opens the tenants; `play` makes the requests of each one that has an index or a file system.
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open_with(
+        &self,
+        setting: &Setting<'_>,
+        play: &mut dyn FnMut(&Above<'_>) -> Result<Box<dyn Workload>, WorkloadError>,
+    ) -> Result<Box<dyn Workload>, WorkloadError> {
+        self.check()?;
+        let regions = parts::lay_out(&self.tenant, setting.sectors)?;
+        let (mut askers, mut queues) = (Vec::new(), Vec::new());
+        for (origin, tenant) in self.asking() {
+            let at = self.tenant.iter().position(|one| one.name == tenant.name).expect("it is one of the list");
+            let region = &regions[at];
+            let own = Setting { sectors: region.sectors, seed: seed_of(setting.seed, at), took: None, ..*setting };
+            let mut source = tenant.source(at, &own, play)?;
+            if tenant.pace() == Pace::Own {
+                source.tells_later();
+            }
+            queues.extend((0..tenant.queues).map(|_| Queue::new(askers.len(), tenant.depth(), tenant.priority)));
+            let of_it = queues.len() - tenant.queues as usize..queues.len();
+            let buckets = tenant.limit.as_ref().map(Buckets::new);
+            askers.push(Asker::new(source, (origin, region.first), of_it, (tenant.pace(), buckets))?);
+        }
+        let names = named(self.tenant.iter().map(|tenant| tenant.name.as_str()));
+        Ok(Box::new(Controller::new(&setting.queues, askers, queues, (names, self.until))?))
+    }
+
     /// Checks the list as a whole.
     fn check_names(&self) -> Result<(), WorkloadError> {
         if self.tenant.is_empty() {
@@ -166,31 +211,13 @@ impl Config {
 }
 
 impl Tenant {
-    /// The generator's options; an error if the workload is none.
-    fn generator(&self, at: usize) -> Result<&dyn Options, WorkloadError> {
-        let name = self.workload.name();
-        match self.workload.kind() {
-            Kind::Requests(options) if name != "tenants" => Ok(options),
-            kind => {
-                let why = match kind {
-                    Kind::Requests(_) => "it has queues of its own",
-                    Kind::Keys(_) => "it asks an index, and a tenant asks for sectors",
-                    Kind::Files(_) => "it asks a file system, and a tenant asks for sectors",
-                };
-                let why = format!(
-                    "{why}; a tenant's workload is sequential, uniform, zipf, hot_cold, cachelib, trace or fio"
-                );
-                Err(WorkloadError::option(&format!("tenant[{at}].workload"), &name, why))
-            }
-        }
-    }
-
     /// What its commands wait for.
     fn pace(&self) -> Pace {
         match self.workload.kind() {
             Kind::Requests(options) if options.paces_itself() => Pace::Own,
+            Kind::Keys(_) | Kind::Files(_) => Pace::Own,
             Kind::Requests(options) if options.has_times() && self.arrival != Some(Arrival::Closed) => Pace::Open,
-            _ => Pace::Closed,
+            Kind::Requests(_) => Pace::Closed,
         }
     }
 
@@ -200,7 +227,7 @@ impl Tenant {
 
     fn check(&self, at: usize) -> Result<(), WorkloadError> {
         let key = |key: &str| format!("tenant[{at}].{key}");
-        self.generator(at)?.check().map_err(|error| self.placed(at, error))?;
+        self.check_kind(at)?;
         if !(1..=MOST_QUEUES).contains(&self.queues) {
             return Err(WorkloadError::option(&key("queues"), &self.queues, "a tenant has 1 to 64 queues"));
         }
@@ -210,7 +237,7 @@ impl Tenant {
         }
         match (self.arrival, self.pace()) {
             (Some(_), Pace::Own) => {
-                let why = "jobs of fio pace themselves; leave it out";
+                let why = "jobs of fio, an index and a file system pace themselves; leave it out";
                 return Err(WorkloadError::option(&key("arrival"), &"...", why));
             }
             (Some(Arrival::Recorded), Pace::Closed) => {
@@ -249,26 +276,9 @@ impl Options for Config {
         self.tenant.iter().enumerate().try_for_each(|(at, tenant)| tenant.check(at))
     }
 
+    /// Tenants with an index or a file system ask for nothing: [`Config::open_with`] lets the caller play them.
     fn open(&self, setting: &Setting<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
-        self.check()?;
-        let regions = parts::lay_out(&self.tenant, setting.sectors)?;
-        let (mut askers, mut queues) = (Vec::new(), Vec::new());
-        for (origin, tenant) in self.asking() {
-            let at = self.tenant.iter().position(|one| one.name == tenant.name).expect("it is one of the list");
-            let region = &regions[at];
-            let seed = seed_of(setting.seed, at);
-            let own = Setting { sectors: region.sectors, seed, took: None, zones: None, ..*setting };
-            let mut source = tenant.generator(at)?.open(&own).map_err(|error| tenant.placed(at, error))?;
-            if tenant.pace() == Pace::Own {
-                source.tells_later();
-            }
-            queues.extend((0..tenant.queues).map(|_| Queue::new(askers.len(), tenant.depth(), tenant.priority)));
-            let of_it = queues.len() - tenant.queues as usize..queues.len();
-            let buckets = tenant.limit.as_ref().map(Buckets::new);
-            askers.push(Asker::new(source, (origin, region.first), of_it, (tenant.pace(), buckets))?);
-        }
-        let names = named(self.tenant.iter().map(|tenant| tenant.name.as_str()));
-        Ok(Box::new(Controller::new(&setting.queues, askers, queues, (names, self.until))?))
+        self.open_with(setting, &mut |_| Ok(Box::new(Silent)))
     }
 
     fn has_times(&self) -> bool {

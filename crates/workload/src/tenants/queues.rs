@@ -157,6 +157,8 @@ pub(super) struct Controller {
     /// The wait of the request handed out last, and its tenant.
     waited: Time,
     last: usize,
+    /// Its number at its tenant.
+    last_number: u64,
     /// If ends are told later: the requests under way by their number, as in `waits_for`, and the requests since then.
     later: Option<(UnderWay, u64)>,
     names: Vec<(Origin, String)>,
@@ -182,6 +184,7 @@ impl Controller {
             waits_for: None,
             waited: 0,
             last: 0,
+            last_number: 0,
             later: None,
             names,
             until,
@@ -355,7 +358,7 @@ impl Workload for Controller {
         let Some((came, number, request)) = from.waiting.pop_front() else {
             unreachable!("the arbiter counts what waits")
         };
-        self.last = from.asker;
+        (self.last, self.last_number) = (from.asker, number);
         self.askers[from.asker].taken += 1;
         self.free -= 1;
         self.waited = self.now - came;
@@ -402,7 +405,7 @@ impl Workload for Controller {
     fn failed(&mut self) {
         let asker = &mut self.askers[self.last];
         if asker.pace == Pace::Own {
-            asker.source.failed();
+            asker.source.lost(self.last_number);
         }
     }
 
@@ -431,7 +434,8 @@ impl Workload for Controller {
         if self.len_hint().is_some() {
             return None;
         }
-        let share = |asker: &Asker| Some(asker.taken as f64 / asker.source.len_hint()?.max(1) as f64);
+        let counted = |asker: &Asker| Some(asker.taken as f64 / asker.source.len_hint()?.max(1) as f64);
+        let share = |asker: &Asker| asker.source.done_share().or_else(|| counted(asker));
         self.askers.iter().filter_map(share).reduce(f64::max)
     }
 }

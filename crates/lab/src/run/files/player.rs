@@ -1,7 +1,7 @@
 //! Carries out operations on files, and measures them.
 
+use super::hands::{self, Hands};
 use super::{Below, Device, Left, Place, Played};
-use crate::config::key_error;
 use crate::error::LabError;
 use crate::latency::LatencyMeter;
 use crate::record::us;
@@ -14,22 +14,18 @@ use crate::run::mark::sample;
 use crate::run::mark::{begin_timeline, Mark};
 use crate::stack::Door;
 use nandlab_block::{Blank, Completion, Error, Mirror, Op, RamUse, Request};
-use nandlab_fs::{FileSystem, FsConfig, FsError, Handle, Over};
+use nandlab_fs::{FileSystem, FsConfig, FsError};
 use nandlab_nand::profile::Profile;
-use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{Cell as Counts, Time, SECTOR_BYTES};
-use nandlab_workload::files::{FileOp, Slot};
-use std::collections::BTreeMap;
+use nandlab_workload::files::FileOp;
 use std::time::Instant;
 
 /// Carries out operations, and counts them.
 pub(super) struct Player<'a, 'd> {
     pub(super) below: Device<'d>,
     pub(super) profile: &'a Profile,
-    random: Random,
+    hands: Hands,
     keeps_time: bool,
-    open: BTreeMap<Slot, Handle>,
-    bytes: Vec<u8>,
     pub(super) record: FsRecord,
     pub(super) phases: FsPhases,
     /// Where the measured part began.
@@ -75,10 +71,8 @@ impl<'a, 'd> Player<'a, 'd> {
         Self {
             below: below.clone(),
             profile,
-            random: Random::of(seed, Stream::FileContents),
+            hands: Hands::new(seed),
             keeps_time,
-            open: BTreeMap::new(),
-            bytes: Vec::new(),
             record: FsRecord::default(),
             phases: FsPhases::default(),
             since: Since::now(below, 0),
@@ -202,59 +196,16 @@ impl<'a, 'd> Player<'a, 'd> {
             }
         }
         if let (Some(contents), Ok(_)) = (&mut self.contents, &done) {
-            contents.follow(op, &self.bytes);
+            contents.follow(op, self.hands.bytes());
         }
         done
     }
 
     /// Carries out an operation, and returns its latency category.
     fn on_files(&mut self, fs: &mut dyn FileSystem, op: &FileOp) -> Result<Op, FsError> {
-        let opened = |open: &BTreeMap<Slot, Handle>, file: Slot| {
-            *open.get(&file).unwrap_or_else(|| panic!("the workload uses slot {file} for no open file"))
-        };
-        match op {
-            FileOp::Transaction | FileOp::CleanUp => unreachable!("these are no operations on files"),
-            FileOp::Mkdir(path) => fs.mkdir(path)?,
-            FileOp::Rmdir(path) => fs.rmdir(path)?,
-            FileOp::Create { file, path } => drop(self.open.insert(*file, fs.create(path)?)),
-            FileOp::Open { file, path } => {
-                self.open.insert(*file, fs.open(path)?);
-                return Ok(Op::Read);
-            }
-            FileOp::Close(file) => {
-                fs.close(opened(&self.open, *file))?;
-                self.open.remove(file);
-            }
-            FileOp::Read { file, at, bytes } => {
-                self.bytes.resize(*bytes as usize, 0);
-                let read = fs.read(opened(&self.open, *file), *at, &mut self.bytes)?;
-                self.bytes.truncate(read);
-                self.record.read_bytes += read as u64;
-                return Ok(Op::Read);
-            }
-            FileOp::Write { file, at, bytes } => {
-                self.draw(*bytes as usize);
-                fs.write(opened(&self.open, *file), *at, &self.bytes)?;
-                self.record.written_bytes += u64::from(*bytes);
-            }
-            FileOp::Truncate { file, bytes } => fs.truncate(opened(&self.open, *file), *bytes)?,
-            FileOp::Sync(file) => {
-                fs.sync(opened(&self.open, *file))?;
-                return Ok(Op::Flush);
-            }
-            FileOp::Rename { from, to } => fs.rename(from, to)?,
-            FileOp::Unlink(path) => fs.unlink(path)?,
-        }
-        Ok(Op::Write)
-    }
-
-    /// Draws the next write's contents.
-    fn draw(&mut self, bytes: usize) {
-        self.bytes.clear();
-        while self.bytes.len() < bytes {
-            self.bytes.extend_from_slice(&self.random.next_u64().to_le_bytes());
-        }
-        self.bytes.truncate(bytes);
+        let kind = self.hands.carry_out(fs, op)?;
+        (self.record.read_bytes, self.record.written_bytes) = (self.hands.read_bytes, self.hands.written_bytes);
+        Ok(kind)
     }
 
     /// Notes events on their first occurrence, at a transaction's end.
@@ -330,21 +281,8 @@ impl<'a, 'd> Player<'a, 'd> {
 
     /// How the run ends after `error`: with a partial record, or none.
     pub(super) fn stop(&self, fs: &FsConfig, error: FsError) -> Result<Stopped, LabError> {
-        match error {
-            FsError::Device(Error::PowerLost) => Err(LabError::PowerLost),
-            FsError::Device(Error::WornOut(_)) => Ok(self.stopped(StopReason::WornOut, &error.to_string())),
-            FsError::Device(Error::Unreadable { .. }) => {
-                let what = format!("{error}; the file system cannot go on without it");
-                Ok(self.stopped(StopReason::Unreadable, &what))
-            }
-            FsError::Full { .. } | FsError::NvramFull { .. } | FsError::RootFull { .. } | FsError::TooLong { .. } => {
-                Ok(self.stopped(StopReason::FsFull, &format!("{error}; {}", way_out(fs, &error))))
-            }
-            FsError::Option { .. } => Err(key_error(fs.name(), &error).into()),
-            // Other programs may use a real directory, too.
-            other if fs.over() == Over::Directory => Ok(self.stopped(StopReason::FsFailed, &other.to_string())),
-            other => panic!("a workload names only what it made, on a volume that was made for it: {other}"),
-        }
+        let (why, what) = hands::reason(fs, error)?;
+        Ok(self.stopped(why, &what))
     }
 
     /// The result; work since the last part began belongs to it, including the unmount.
@@ -372,26 +310,6 @@ fn asked(op: &FileOp) -> Option<Request> {
         FileOp::Write { at, bytes, .. } => Some(sectors(Op::Write, at, bytes)),
         FileOp::Sync(_) => Some(Request::new(Op::Flush, 0, 0)),
         _ => None,
-    }
-}
-
-/// Advice for a full file system, depending on `error`: a configuration with more room.
-fn way_out(fs: &FsConfig, error: &FsError) -> String {
-    let less = "the workload needs less";
-    match (fs, error) {
-        (_, FsError::RootFull { .. }) => {
-            format!(
-                "more fs.fat.root_entries have room for more, fs.fat.fat = \"fat32\" has a root directory that grows, and \
-                 so have subdirectories, such as those of workload.postmark.subdirectories; or {less}"
-            )
-        }
-        (_, FsError::TooLong { .. }) => "smaller files fit".to_owned(),
-        (FsConfig::Fat(fat), _) if fat.volume_bytes.is_some() => {
-            format!("a larger fs.fat.volume_bytes has more, or {less}")
-        }
-        (_, FsError::NvramFull { .. }) => format!("more fs.minv.objects have more NVRAM, or {less}"),
-        (FsConfig::Posix(_), _) => format!("a directory on a larger disk has more, or {less}"),
-        _ => format!("a larger device.capacity has more, or {less}"),
     }
 }
 

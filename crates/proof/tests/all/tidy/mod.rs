@@ -32,7 +32,7 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("fs", &["nand", "block"], &["serde", "thiserror", "schemars", "fatfs"]),
-    ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "flate2", "ruzstd", "libm"]),
+    ("workload", &["nand", "block", "fs", "index"], &["serde", "thiserror", "schemars", "flate2", "ruzstd", "libm"]),
     (
         "lab",
         &["nand", "block", "ftl", "drive", "buffer", "fs", "index", "workload"],

@@ -1,0 +1,156 @@
+//! Tenants with an index or a file system.
+
+use super::files::hands::{reason, Hands};
+use super::keys::{count, Host};
+use super::turns::{Seat, Turns};
+use crate::control::Control;
+use crate::error::LabError;
+use crate::latency::LatencyMeter;
+use crate::record::{IndexRecord, StopReason, Stopped, TenantFiles, VolumeRecord};
+use nandlab_block::{Completion, Mirror, Request};
+use nandlab_fs::{FileSystem, FsConfig, FsError};
+use nandlab_index::IndexConfig;
+use nandlab_nand::Time;
+use nandlab_workload::files::{FileOp, FileSetting, FileWorkload};
+use nandlab_workload::keys::{KeySetting, KeyWorkload};
+use nandlab_workload::tenants::Above;
+use nandlab_workload::{Kind, Workload, WorkloadError};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What such a tenant leaves for its row.
+pub(crate) struct Left {
+    pub(super) index: Option<IndexRecord>,
+    pub(super) files: Option<TenantFiles>,
+    pub(super) stopped: Option<Stopped>,
+}
+
+/// The tenants with an index or a file system, by their places in the list.
+#[derive(Default)]
+pub(crate) struct AllAbove(Vec<(usize, Turns<Result<Left, LabError>>)>);
+
+impl AllAbove {
+    /// Opens one, to be played.
+    pub(super) fn open(
+        &mut self,
+        above: &Above<'_>,
+        watch: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<Box<dyn Workload>, WorkloadError> {
+        let Above { tenant, at, sectors, seed, base } = *above;
+        let turns = match (tenant.workload.kind(), &tenant.index, &tenant.fs) {
+            (Kind::Keys(keys), Some(index), _) => {
+                let setting = KeySetting { seed, base, largest_key: index.largest_key() };
+                let total = count(keys, &setting, watch)?;
+                let (ops, index) = (keys.open(&setting)?, index.clone());
+                let play = move |seat| play_keys(&index, ops, seed, seat);
+                Turns::new(&tenant.name, (sectors, above.has_jobs()), total, play)
+            }
+            (Kind::Files(files), _, Some(fs)) => {
+                let (ops, fs) = (files.open(&FileSetting { seed, base })?, fs.clone());
+                let play = move |seat| play_files(&fs, ops, seed, seat);
+                Turns::new(&tenant.name, (sectors, false), files.transactions().unwrap_or(0), play)
+            }
+            _ => unreachable!("a tenant was checked to have what its workload asks"),
+        };
+        self.0.push((at, turns.same()));
+        Ok(Box::new(turns))
+    }
+
+    /// Ends them all; what each leaves that has begun, with its place in the list.
+    pub(super) fn finish(&self) -> Result<Vec<(usize, Left)>, LabError> {
+        let left = self.0.iter().filter_map(|(at, turns)| Some((*at, turns.finish()?)));
+        left.map(|(at, left)| left.map(|left| (at, left))).collect()
+    }
+}
+
+/// An end that is the run's end, and no end of the tenant's own.
+fn own(stopped: Option<Stopped>) -> Option<Stopped> {
+    stopped.filter(|stopped| stopped.why != StopReason::Cancelled)
+}
+
+/// An error of a tenant's operations.
+fn explain(error: WorkloadError) -> LabError {
+    LabError::from_workload(error, "tenants")
+}
+
+fn play_keys(index: &IndexConfig, mut ops: Box<dyn KeyWorkload>, seed: u64, seat: Seat) -> Result<Left, LabError> {
+    let control = seat.control();
+    let mut mirror = Mirror::new(seat);
+    let switch = mirror.switch();
+    let host = Host { index, seed, keeps_time: true, control: &control, between: &|| Ok(()), explain: &explain };
+    let played = host.play(&mut mirror, &switch, &mut *ops)?;
+    Ok(Left { index: Some(played.index), files: None, stopped: own(played.stopped) })
+}
+
+fn play_files(fs: &FsConfig, ops: Box<dyn FileWorkload>, seed: u64, seat: Seat) -> Result<Left, LabError> {
+    let mut player = FilesPlayer {
+        control: seat.control(),
+        now: seat.clock(),
+        hands: Hands::new(seed),
+        record: TenantFiles::default(),
+        latency: LatencyMeter::default(),
+    };
+    let mut mirror = Mirror::new(seat);
+    let ended = match fs.format(&mut mirror) {
+        Ok(volume) => {
+            let (unit_bytes, units) = (volume.unit_bytes, volume.units);
+            player.record.volume = VolumeRecord { unit_bytes, units, free_bytes: None };
+            let mut worked = Ok(Ok(()));
+            let mounted = fs.mounted(&mut mirror, |fs| worked = player.work(fs, ops));
+            worked?.and(mounted)
+        }
+        Err(error) => Err(error),
+    };
+    let stopped = match ended {
+        Ok(()) => None,
+        Err(error) => {
+            let (why, what) = reason(fs, error)?;
+            let message = format!("after {} operations on files: {what}", player.record.operations.total);
+            Some(Stopped { why, message })
+        }
+    };
+    let Hands { read_bytes, written_bytes, .. } = player.hands;
+    let latency_us = Some(player.latency.summary());
+    let record = TenantFiles { read_bytes, written_bytes, latency_us, ..player.record };
+    Ok(Left { index: None, files: Some(record), stopped })
+}
+
+/// Carries out a tenant's operations on files, and counts them.
+struct FilesPlayer {
+    control: Arc<Control>,
+    now: Rc<Cell<Time>>,
+    hands: Hands,
+    record: TenantFiles,
+    latency: LatencyMeter,
+}
+
+impl FilesPlayer {
+    fn work(&mut self, fs: &mut dyn FileSystem, ops: Box<dyn FileWorkload>) -> Result<Result<(), FsError>, LabError> {
+        for op in ops {
+            let op = op.map_err(explain)?;
+            match op {
+                FileOp::Transaction => {
+                    self.control.set_done(self.record.transactions);
+                    self.record.transactions += 1;
+                    continue;
+                }
+                FileOp::CleanUp => continue,
+                _ => {}
+            }
+            let arrival = self.now.get();
+            let kind = match self.hands.carry_out(fs, &op) {
+                Ok(kind) => kind,
+                Err(error) => return Ok(Err(error)),
+            };
+            if self.control.is_cancelled() {
+                // The run ended inside it.
+                break;
+            }
+            self.record.operations.add(&op);
+            self.latency.add(&Request::new(kind, 0, 0), &Completion { arrival, done: self.now.get() });
+        }
+        self.record.volume.free_bytes = fs.space().ok().map(|space| space.free_bytes);
+        Ok(Ok(()))
+    }
+}
