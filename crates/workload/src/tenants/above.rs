@@ -29,6 +29,9 @@ impl Above<'_> {
     }
 }
 
+/// Makes the requests of a tenant with an index or a file system.
+pub type Play<'p> = dyn FnMut(&Above<'_>) -> Result<Box<dyn Workload>, WorkloadError> + 'p;
+
 /// A tenant whose index or file system nobody plays.
 pub(super) struct Silent;
 
@@ -86,7 +89,7 @@ impl Tenant {
         &self,
         at: usize,
         own: &Setting<'_>,
-        play: &mut dyn FnMut(&Above<'_>) -> Result<Box<dyn Workload>, WorkloadError>,
+        play: &mut Play<'_>,
     ) -> Result<Box<dyn Workload>, WorkloadError> {
         let opened = match self.workload.kind() {
             Kind::Requests(options) => options.open(&Setting { zones: None, ..*own }),

@@ -30,8 +30,8 @@ mod queues;
 
 use crate::origins::{named, origins};
 use crate::{Kind, Options, Setting, Workload, WorkloadConfig, WorkloadError};
-pub use above::Above;
 use above::Silent;
+pub use above::{Above, Play};
 use limit::Buckets;
 pub use limit::Limit;
 use nandlab_block::Priority;
@@ -152,11 +152,7 @@ impl Config {
     ///
     /// # Errors
     /// As [`Options::open`].
-    pub fn open_with(
-        &self,
-        setting: &Setting<'_>,
-        play: &mut dyn FnMut(&Above<'_>) -> Result<Box<dyn Workload>, WorkloadError>,
-    ) -> Result<Box<dyn Workload>, WorkloadError> {
+    pub fn open_with(&self, setting: &Setting<'_>, play: &mut Play<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
         self.check()?;
         let regions = parts::lay_out(&self.tenant, setting.sectors)?;
         let (mut askers, mut queues) = (Vec::new(), Vec::new());
