@@ -152,6 +152,12 @@ pub trait BlockDevice {
         false
     }
 
+    /// Whether one write of several whole pages leaves what writes of a page each would leave: nobody asks for their times,
+    /// and the pages go nowhere else together.
+    fn is_same_in_runs(&self) -> bool {
+        false
+    }
+
     /// The zones, on a device that takes writes at their write pointers alone; `None` on any other.
     fn zone_shape(&self) -> Option<ZoneShape> {
         None
@@ -194,6 +200,10 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
 
     fn timeline(&mut self) -> Option<&mut Timeline> {
         (**self).timeline()
+    }
+
+    fn is_same_in_runs(&self) -> bool {
+        (**self).is_same_in_runs()
     }
 
     fn zone_shape(&self) -> Option<ZoneShape> {

@@ -228,6 +228,10 @@ impl<F: Ftl, N: Nand + Chip + Send> BlockDevice for Mounted<F, N> {
         self.disk.timeline()
     }
 
+    fn is_same_in_runs(&self) -> bool {
+        self.disk.is_same_in_runs()
+    }
+
     fn zone_shape(&self) -> Option<ZoneShape> {
         self.disk.zone_shape()
     }

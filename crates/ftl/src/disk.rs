@@ -1,5 +1,7 @@
 //! An FTL on a device as a disk of 512-byte sectors.
 
+mod untimed;
+
 use crate::{Ftl, FtlError};
 use nandlab_block::{
     submit_late, BlockDevice, Completion, Error, HostClock, Op, Payload, Request, ZoneFault, ZoneReport, ZoneShape,
@@ -23,6 +25,8 @@ pub struct Disk<F, N: Nand> {
     page: N::Buf,
     /// A longer write's whole pages.
     run: Vec<N::Buf>,
+    /// Pages of several requests, to be written together.
+    gathered: Vec<Lpn>,
     sectors: u64,
     /// log2 of the sectors per page.
     page_shift: u32,
@@ -53,6 +57,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
             page_shift: geometry.sectors_per_page().trailing_zeros(),
             page: N::Buf::zeroed(geometry.page_bytes()),
             run: Vec::new(),
+            gathered: Vec::new(),
             ftl,
             nand,
         }
@@ -123,6 +128,14 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         if F::HAS_ZONES {
             let admitted = self.ftl.admit(&mut self.nand, request).map_err(|error| failed(&error, request.sector))?;
             return self.carry_out_pieces(&admitted, data);
+        }
+        // As most requests are.
+        if request.op == Op::Write
+            && request.sectors == 1 << self.page_shift
+            && request.sector & ((1 << self.page_shift) - 1) == 0
+        {
+            self.ftl.expect(Lpn((request.sector >> self.page_shift) as u32), 1);
+            return self.write_page(request.sector, request, &data).map_err(|error| failed(&error, request.sector));
         }
         self.carry_out_pieces(request, data)
     }
@@ -283,34 +296,6 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         Ok(())
     }
 
-    /// Carries out a batch of requests that all come at `at` and take no time. It returns how many went well.
-    ///
-    /// Most such requests write one whole page: they need nothing of [`Self::carry_out`] but its last step.
-    fn submit_untimed(&mut self, requests: &[Request], at: Time) -> (usize, Result<(), Error>) {
-        let page_sectors = 1 << self.page_shift;
-        for (place, request) in requests.iter().enumerate() {
-            self.prefetch(&requests[place..]);
-            let is_page = request.op == Op::Write
-                && request.sectors == page_sectors
-                && request.sector & u64::from(page_sectors - 1) == 0;
-            let done = if is_page && !F::HAS_ZONES && request.sector < self.sectors {
-                self.nand.ctx().begin(request.origin, at);
-                self.nand.ctx().place(request.placement);
-                let page = Lpn((request.sector >> self.page_shift) as u32);
-                self.ftl.expect(page, 1);
-                let written = self.ftl.write(&mut self.nand, page, SectorMask::full(page_sectors), &self.page);
-                written.map_err(|error| failed(&error, request.sector))
-            } else {
-                self.refuse_outside(request)
-                    .and_then(|()| self.carry_out(&Request { time: at, ..*request }, Payload::None))
-            };
-            if done.is_err() {
-                return (place, done);
-            }
-        }
-        (requests.len(), Ok(()))
-    }
-
     /// Carries out a request in a batch, in the order of events.
     fn submit_late(&mut self, request: &Request) -> Result<Completion, Error> {
         self.refuse_outside(request)?;
@@ -429,6 +414,10 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
 
     fn timeline(&mut self) -> Option<&mut Timeline> {
         self.nand.ctx().timeline()
+    }
+
+    fn is_same_in_runs(&self) -> bool {
+        self.ftl.takes_batches(&self.nand)
     }
 
     fn zone_shape(&self) -> Option<ZoneShape> {

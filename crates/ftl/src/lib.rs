@@ -145,6 +145,19 @@ pub trait Ftl: Sized + Send + 'static {
         (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
     }
 
+    /// Whether [`Self::write_batch`] is for this device.
+    fn takes_batches<N: Nand>(&self, _nand: &N) -> bool {
+        false
+    }
+
+    /// Stores whole pages without contents, one after the other, as [`Self::write`] does for each.
+    ///
+    /// # Errors
+    /// As there, with the number of pages stored before.
+    fn write_batch<N: Nand>(&mut self, _nand: &mut N, _pages: &[Lpn]) -> Result<(), (usize, FtlError)> {
+        unreachable!("this FTL takes a page at a time")
+    }
+
     /// Pages in a group that [`Self::write_run`] may place together; each group begins at a multiple of this number. A
     /// run that is too long is cut between two groups.
     fn span(&self) -> u32 {

@@ -173,6 +173,17 @@ impl engine::Scheme for Scheme {
         pages.store_over_planes(self, nand, first, run)
     }
 
+    const TAKES_BATCHES: bool = true;
+
+    fn write_batch<N: Nand>(
+        &mut self,
+        pages: &mut Pages,
+        nand: &mut N,
+        batch: &[Lpn],
+    ) -> Result<(), (usize, FtlError)> {
+        pages.store_batch(self, nand, batch)
+    }
+
     #[inline]
     fn read<N: Nand>(
         &mut self,

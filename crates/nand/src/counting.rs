@@ -353,7 +353,14 @@ impl<S: SpareStore> Nand for Counting<S> {
 
     #[inline]
     fn carry_out_copies(&mut self, from: &[Ppa], to: Ppa, held: &mut [(Lpn, Kind)]) {
-        self.move_run(from, to, (0, Seq(0)), held);
+        if !self.copy_alike(from, to, held) {
+            self.move_run(from, to, (0, Seq(0)), held);
+        }
+    }
+
+    #[inline]
+    fn program_run(&mut self, pages: &[Lpn], to: Ppa, oob: Oob) {
+        self.store_run(pages, to, oob);
     }
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {

@@ -144,6 +144,13 @@ pub trait Nand {
         unreachable!("this device defers no copies")
     }
 
+    /// Programs data pages without user data and tails, `pages` by their logical pages, at `to` and the following pages of
+    /// its block, and counts them. `oob` has their origin. On a device that neither defers copies nor counts alone this
+    /// is a caller's bug.
+    fn program_run(&mut self, _pages: &[Lpn], _to: Ppa, _oob: Oob) {
+        unreachable!("this device programs page by page")
+    }
+
     /// Programs the spare area of a programmed page once more, within [`Rules::partial_programs`]. The page
     /// keeps its author, as with a copy: the origin in `oob` marks the page and is charged for the operation,
     /// but did not write the page.

@@ -100,6 +100,13 @@ impl<T: Entry> Table<T> {
         self.inverted[place] = !entry.number();
     }
 
+    /// Sets the entries from a place on.
+    #[inline]
+    pub fn set_run(&mut self, place: usize, entries: impl ExactSizeIterator<Item = T>) {
+        let room = &mut self.inverted[place..place + entries.len()];
+        room.iter_mut().zip(entries).for_each(|(inverted, entry)| *inverted = !entry.number());
+    }
+
     /// Sets the entry at a place, and returns the one before.
     #[inline]
     pub fn replace(&mut self, place: usize, entry: T) -> T {

@@ -30,7 +30,7 @@ macro_rules! ways_inside {
 macro_rules! as_inside {
     (*) => {
         $crate::as_inside!(*: geometry, rules, read, read_spare, program, read_tail, read_with_tail, copy, copy_run,
-            defers_copies, issue_copies, carry_out_copies, program_spare, erase, retire, read_untouched, is_known_erased, is_settled, set_slc, is_slc, raw, ctx);
+            defers_copies, issue_copies, carry_out_copies, program_run, program_spare, erase, retire, read_untouched, is_known_erased, is_settled, set_slc, is_slc, raw, ctx);
     };
     ($field:tt: $($what:ident),*) => { $($crate::as_inside!(@$what $field);)* };
     (@geometry $field:tt) => { $crate::as_inside!(@fn $field, geometry(&self) -> &$crate::Geometry); };
@@ -66,6 +66,9 @@ macro_rules! as_inside {
     (@carry_out_copies $field:tt) => {
         $crate::as_inside!(@fn $field, carry_out_copies(&mut self, from: &[$crate::Ppa], to: $crate::Ppa,
             held: &mut [($crate::Lpn, $crate::Kind)]) -> ());
+    };
+    (@program_run $field:tt) => {
+        $crate::as_inside!(@fn $field, program_run(&mut self, pages: &[$crate::Lpn], to: $crate::Ppa, oob: $crate::Oob) -> ());
     };
     (@program_spare $field:tt) => {
         $crate::as_inside!(@try $field, program_spare(self, at: $crate::Ppa, oob: $crate::Oob) -> $crate::Done);

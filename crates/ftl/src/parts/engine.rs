@@ -23,6 +23,7 @@
 
 pub(crate) mod adopt;
 mod background;
+mod batch;
 mod check;
 mod collect;
 mod config;
@@ -206,6 +207,14 @@ impl<S: Scheme> Ftl for PageMapped<S> {
         }
         let full = self.pages.geometry.full_mask();
         (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
+    }
+
+    fn takes_batches<N: Nand>(&self, nand: &N) -> bool {
+        S::TAKES_BATCHES && self.pages.takes_batches(nand)
+    }
+
+    fn write_batch<N: Nand>(&mut self, nand: &mut N, pages: &[Lpn]) -> Result<(), (usize, FtlError)> {
+        self.scheme.write_batch(&mut self.pages, nand, pages)
     }
 
     #[inline]

@@ -12,6 +12,9 @@ use nandlab_nand::{PlacementId, Time};
 use nandlab_workload::{Permutation, Workload, WorkloadError};
 use std::ops::Range;
 
+/// Most pages of a sequential fill in one request, on a device where that makes no difference.
+const RUN_PAGES: u64 = 64;
+
 /// Writes every logical page once, then random pages.
 #[derive(Debug)]
 pub struct Preconditioning {
@@ -19,6 +22,8 @@ pub struct Preconditioning {
     order: Option<Permutation>,
     filled: u64,
     fill: u64,
+    /// Most pages of the fill in one request.
+    together: u64,
     /// The random writes go to so many pages, from the start.
     overwritten: u64,
     overwrites: u64,
@@ -46,6 +51,7 @@ impl Preconditioning {
             order: (options.fill == Fill::Random).then(|| Permutation::new(pages, order_key)),
             filled: 0,
             fill: options.fill.filled(pages),
+            together: 1,
             overwritten: if let Fill::Share(_) = options.fill { options.fill.filled(pages) } else { pages },
             overwrites,
             left: overwrites,
@@ -57,6 +63,12 @@ impl Preconditioning {
     /// Page writes of the fill and the overwrites.
     pub fn requests(&self) -> u64 {
         self.fill + self.overwrites
+    }
+
+    /// The same, with many pages of a sequential fill in one request.
+    fn in_runs(self) -> Self {
+        let is_sequential = self.order.is_none() && self.placed.is_empty();
+        Self { together: if is_sequential { RUN_PAGES } else { 1 }, ..self }
     }
 
     /// Adds this many random page writes.
@@ -78,6 +90,13 @@ impl Preconditioning {
 impl Workload for Preconditioning {
     fn fill(&mut self, batch: &mut Vec<Request>, room: usize) -> Result<usize, WorkloadError> {
         for made in 0..room {
+            let pages = self.together.min(self.fill - self.filled);
+            if pages > 1 {
+                let sectors = self.sectors_per_page * pages as u32;
+                batch.push(Request::new(Op::Write, self.filled * u64::from(self.sectors_per_page), sectors));
+                self.filled += pages;
+                continue;
+            }
             let Some(page) = self.next_page() else { return Ok(made) };
             let sector = page * u64::from(self.sectors_per_page);
             let placed = self.placed.iter().find(|(stretch, _)| stretch.contains(&sector));
@@ -110,6 +129,8 @@ pub(crate) struct Before {
     pub(crate) clock: HostClock,
     pub(crate) requests: u64,
     pub(crate) written_sectors: u64,
+    /// Sectors of a write for which a longer write counts as several requests; none if each request counts once.
+    write_sectors: Option<u32>,
     /// The last request's recorded time.
     last: Time,
     /// When the last answer came.
@@ -117,6 +138,14 @@ pub(crate) struct Before {
     /// Workload start, if it paces itself.
     pub(crate) epoch: Option<Time>,
     pub(crate) worn_out: Option<String>,
+}
+
+impl Before {
+    /// Before the first request.
+    fn at(clock: HostClock, write_sectors: Option<u32>) -> Self {
+        let (requests, written_sectors, last, answered) = (0, 0, 0, 0);
+        Self { clock, requests, written_sectors, write_sectors, last, answered, epoch: None, worn_out: None }
+    }
 }
 
 impl Run<'_> {
@@ -138,9 +167,11 @@ impl Run<'_> {
         self.enter(Phase::Precondition, all, sectors.into());
         let start = self.mark();
         // Preconditioning runs at the device's full speed, whatever the workload's host waits for.
-        let clock = self.closed_loop(0, start.time);
-        let (requests, written_sectors, last, answered) = (0, 0, 0, 0);
-        let mut before = Before { clock, requests, written_sectors, last, answered, epoch: None, worn_out: None };
+        let write_sectors = self.engine().requests().is_same_in_runs().then_some(sectors);
+        if write_sectors.is_some() {
+            writes = writes.in_runs();
+        }
+        let mut before = Before::at(self.closed_loop(0, start.time), write_sectors);
         // The buffer is bypassed for these writes, but not for the workload's requests.
         self.engine().requests().bypass_buffer(true);
         if !is_written {
@@ -154,6 +185,7 @@ impl Run<'_> {
             None => (None, None),
         };
         self.engine().requests().bypass_buffer(false);
+        before.write_sectors = None;
         self.forget_epoch();
         if steady.is_some() {
             self.control.cover(before.requests + options.warm_up);
@@ -209,7 +241,10 @@ impl Run<'_> {
                 let written = carried.iter().filter(|request| request.op == Op::Write);
                 before.written_sectors += written.map(|request| u64::from(request.sectors)).sum::<u64>();
                 before.last = carried.last().map_or(before.last, |request| request.time);
-                before.requests += carried.len() as u64;
+                before.requests += match before.write_sectors {
+                    Some(each) => carried.iter().map(|request| u64::from(request.sectors / each)).sum(),
+                    None => carried.len() as u64,
+                };
                 before.answered = done.iter().fold(before.answered, |latest, one| latest.max(one.done));
                 if before.epoch.is_some() {
                     self.tell(workload, &mut done);

@@ -179,6 +179,10 @@ impl Requests for Stack {
         self.bypass = bypass;
     }
 
+    fn is_same_in_runs(&self) -> bool {
+        self.below.drive().is_same_in_runs()
+    }
+
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         let disk = self.below.drive_mut();
         let submitted = match (&mut self.early, &mut self.buffer) {

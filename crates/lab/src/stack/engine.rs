@@ -41,6 +41,11 @@ pub trait Requests {
     /// Sets whether requests bypass the buffer; it must be empty, or the requests must not touch its contents.
     fn bypass_buffer(&mut self, bypass: bool);
 
+    /// As [`nandlab_block::BlockDevice::is_same_in_runs`], for requests that bypass a buffer.
+    fn is_same_in_runs(&self) -> bool {
+        false
+    }
+
     /// Carries out one request at its own time, with its bytes if the device stores any.
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
 

@@ -8,6 +8,30 @@ use crate::oob::{Kind, Oob};
 use crate::rules::assert_in_range;
 
 impl<S: SpareStore> Counting<S> {
+    /// Programs data pages at `to` and the following pages of its block.
+    ///
+    /// # Panics
+    /// If one of them is no page to be programmed now.
+    #[inline]
+    pub(super) fn store_run(&mut self, pages: &[Lpn], to: Ppa, oob: Oob) {
+        let count = pages.len() as u32;
+        if count == 0 {
+            return;
+        }
+        assert_in_range(&self.geometry, Ppa(to.0 + count - 1));
+        let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
+        if self.states.high_water(block) == place && place + count <= self.geometry.pages_per_block() {
+            self.spare.set_run(pages, (to, block), place == 0, oob);
+            self.states.program_run(block, place, count);
+            *self.programmed.of(block, oob.origin) += count as u16;
+        } else {
+            for (n, &lpn) in (0..).zip(pages) {
+                self.store(Ppa(to.0 + n), Oob { lpn, seq: Seq(oob.seq.0 + u64::from(n)), ..oob });
+            }
+        }
+        self.ctx.count(oob.origin).page_programs += u64::from(count);
+    }
+
     /// Moves the pages `from` to `to` and the following pages in one block. `held` is empty, or gets each page's logical
     /// page and kind.
     #[inline]
@@ -26,6 +50,29 @@ impl<S: SpareStore> Counting<S> {
                 *held = (oob.lpn, oob.kind);
             }
         }
+    }
+
+    /// Copies data pages by one author, without tails, from one block to the next pages of another. It does nothing and tells so
+    /// if the pages are not such.
+    #[inline]
+    pub(super) fn copy_alike(&mut self, from: &[Ppa], to: Ppa, held: &mut [(Lpn, Kind)]) -> bool {
+        let (Some(&first), Some(&last)) = (from.first(), from.last()) else { return true };
+        let (source, block) = (self.geometry.block_of(first), self.geometry.block_of(to));
+        let (place, count) = (self.geometry.page_in_block(to), from.len() as u32);
+        let start = self.geometry.page(source, 0).0;
+        let programmed = start..start + self.states.high_water(source);
+        debug_assert!(from.is_sorted(), "pages of one block, ascending");
+        let is_plain = programmed.contains(&first.0)
+            && programmed.contains(&last.0)
+            && last < self.tails.first_in(source)
+            && self.states.high_water(block) == place
+            && place + count <= self.geometry.pages_per_block();
+        let author = if is_plain { self.spare.renew_alike(from, to, held) } else { None };
+        if let Some(author) = author {
+            self.states.program_run(block, place, count);
+            self.have_moved((source, block), author, count as u16);
+        }
+        author.is_some()
     }
 
     /// Copies pages to the next pages of a block, up to the first possible tail; returns their number.

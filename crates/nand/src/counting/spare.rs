@@ -22,6 +22,14 @@ pub trait SpareStore: Send + 'static {
     fn new(geometry: &Geometry) -> Self;
     /// Stores a page's metadata; `first` if it is the block's first program since the erase.
     fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob);
+    /// The same for several data pages, by their logical pages, from `at` on; sequence numbers ascend from the one in `oob`.
+    #[inline]
+    fn set_run(&mut self, pages: &[Lpn], (at, block): (Ppa, BlockId), first: bool, oob: Oob) {
+        for (n, &lpn) in (0..).zip(pages) {
+            let oob = Oob { lpn, seq: Seq(oob.seq.0 + u64::from(n)), ..oob };
+            self.set(Ppa(at.0 + n), block, first && n == 0, oob);
+        }
+    }
     /// A page's metadata; `None`: erased.
     fn get(&self, at: Ppa, block: BlockId) -> Option<Oob>;
     /// Starts loading a page's metadata, if the page exists.
@@ -33,6 +41,12 @@ pub trait SpareStore: Send + 'static {
         let old = self.get(from.0, from.1)?;
         self.set(to.0, to.1, first, Oob { aux, seq, ..old });
         Some((old.origin, (old.lpn, old.kind)))
+    }
+    /// Stores the metadata of `from`, data pages by one author, again for `to` and the following pages, and writes what they
+    /// hold to `held`. It returns the author, or stores nothing if the pages are not such.
+    #[inline]
+    fn renew_alike(&mut self, _from: &[Ppa], _to: Ppa, _held: &mut [(Lpn, Kind)]) -> Option<Origin> {
+        None
     }
     /// True for an erased page.
     fn is_erased(&self, at: Ppa) -> bool;
@@ -122,6 +136,18 @@ impl SpareStore for Lean {
     }
 
     #[inline]
+    fn set_run(&mut self, pages: &[Lpn], (at, block): (Ppa, BlockId), _: bool, oob: Oob) {
+        let origin = u64::from(oob.origin.0) << self.lpn_bits;
+        let has_room = origin >> u32::BITS == 0 && self.origins.is_empty();
+        let most = pages.iter().map(|lpn| lpn.0).max().unwrap_or(0);
+        if has_room && most < self.elsewhere && oob.kind == Kind::Data {
+            self.words.set_run(at.index(), pages.iter().map(|lpn| lpn.0 | origin as u32));
+        } else {
+            (at.0..).zip(pages).for_each(|(at, &lpn)| self.set(Ppa(at), block, false, Oob { lpn, ..oob }));
+        }
+    }
+
+    #[inline]
     fn get(&self, at: Ppa, _: BlockId) -> Option<Oob> {
         let word = self.words.at(at.index());
         if word == Self::ERASED {
@@ -154,6 +180,24 @@ impl SpareStore for Lean {
             self.note_origin(to.0, origin);
         }
         Some((origin, (Lpn(lpn), Kind::Data)))
+    }
+
+    #[inline]
+    fn renew_alike(&mut self, from: &[Ppa], to: Ppa, held: &mut [(Lpn, Kind)]) -> Option<Origin> {
+        let first = self.words.at(from.first()?.index());
+        let (mut differ, mut most) = (0, 0);
+        for (&from, held) in from.iter().zip(&mut *held) {
+            let word = self.words.at(from.index());
+            let lpn = word & self.lpn_mask;
+            (differ, most) = (differ | (word ^ first), most.max(lpn));
+            *held = (Lpn(lpn), Kind::Data);
+        }
+        if differ & !self.lpn_mask != 0 || most >= self.elsewhere || !self.origins.is_empty() {
+            return None;
+        }
+        let author = first & !self.lpn_mask;
+        self.words.set_run(to.index(), held[..from.len()].iter().map(|(lpn, _)| lpn.0 | author));
+        Some(self.origin(from[0], first))
     }
 
     #[inline]

@@ -111,6 +111,33 @@ impl BlockTable {
         self.counts.add(self.geometry.block_of(page), 1);
     }
 
+    /// Marks the invalid pages in `pages`, all in one open block, valid.
+    pub fn set_all_valid(&mut self, pages: Range<u32>) {
+        self.change_bits(&pages, |word, bits| *word |= bits);
+        if !pages.is_empty() {
+            self.counts.add(self.geometry.block_of(Ppa(pages.start)), pages.end - pages.start);
+        }
+    }
+
+    /// Marks the valid pages in `pages`, all in one block, invalid.
+    pub fn set_all_invalid(&mut self, pages: Range<u32>) {
+        self.change_bits(&pages, |word, bits| *word &= !bits);
+        if !pages.is_empty() {
+            self.counts.sub(self.geometry.block_of(Ppa(pages.start)), pages.end - pages.start);
+        }
+    }
+
+    /// Changes each word with bits of some pages, given these bits.
+    #[inline]
+    fn change_bits(&mut self, pages: &Range<u32>, change: impl Fn(&mut u64, u64)) {
+        let mut at = pages.start;
+        while at < pages.end {
+            let next = ((at / 64 + 1) * 64).min(pages.end);
+            change(&mut self.bits[at as usize / 64], u64::MAX >> (64 - (next - at)) << (at % 64));
+            at = next;
+        }
+    }
+
     /// Marks a valid page invalid; returns its block.
     #[inline]
     pub fn set_invalid(&mut self, page: Ppa) -> BlockId {
@@ -121,20 +148,20 @@ impl BlockTable {
         block
     }
 
-    /// Moves valid bits after a copy. The pages `from`, at most 32, ascending and in one block, were copied to `to` and
+    /// Moves valid bits after a copy. The pages `from`, at most 64, ascending and in one block, were copied to `to` and
     /// the pages behind it in another block. Where `moved` has a bit set, the copy becomes valid and its source
     /// invalid.
     #[inline]
-    pub fn move_valid(&mut self, from: &[Ppa], to: Ppa, moved: u32) {
+    pub fn move_valid(&mut self, from: &[Ppa], to: Ppa, moved: u64) {
         let Some(&first) = from.first() else { return };
         for (n, page) in from.iter().enumerate() {
-            self.bits[page.index() / 64] &= !(u64::from(moved >> n & 1) << (page.0 % 64));
+            self.bits[page.index() / 64] &= !((moved >> n & 1) << (page.0 % 64));
         }
         let (word, shift) = (to.index() / 64, to.0 % 64);
-        self.bits[word] |= u64::from(moved) << shift;
-        if shift > 32 {
+        self.bits[word] |= moved << shift;
+        if shift > 0 {
             if let Some(next) = self.bits.get_mut(word + 1) {
-                *next |= u64::from(moved) >> (64 - shift);
+                *next |= moved >> (64 - shift);
             }
         }
         let count = moved.count_ones();

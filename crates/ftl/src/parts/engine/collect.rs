@@ -90,7 +90,7 @@ impl Pages {
 
     /// Empties blocks while the reserve is not whole. It shrinks by a page at a time, for host pages and trim notes,
     /// while victims gain nothing.
-    fn restore_reserve<N: Nand, S: Scheme>(
+    pub(super) fn restore_reserve<N: Nand, S: Scheme>(
         &mut self,
         scheme: &mut S,
         nand: &mut N,

@@ -36,14 +36,19 @@ pub(crate) trait Noted: Scheme {
     /// Maps the page programmed last.
     #[inline(always)]
     fn map_stored<N: Nand>(&mut self, pages: &mut Pages, nand: &mut N, (at, to): (Lpn, Ppa)) {
-        let end = nand.ctx().last();
+        self.map_to(pages, (at, to), nand.ctx().last());
+        pages.mapped(at, to);
+    }
+
+    /// Maps a page to `to`, with its program ending at `end`. The older copy becomes invalid.
+    #[inline(always)]
+    fn map_to(&mut self, pages: &mut Pages, (at, to): (Lpn, Ppa), end: Time) {
         let old = self.map_mut().write(at, to, end);
         self.placed(Kind::Data, at, to);
         if old.is_some() {
             self.superseded(pages, at, old, end);
             pages.supersede(old, end);
         }
-        pages.mapped(at, to);
     }
 
     /// Unmaps a page and writes overdue notes.

@@ -78,7 +78,7 @@ impl Moves {
 }
 
 /// Copies carried out together, on a device that lets them wait.
-pub(super) const RUN: usize = 32;
+pub(super) const RUN: usize = 64;
 
 /// Copies to consecutive pages.
 #[derive(Debug)]

@@ -109,10 +109,10 @@ impl Pages {
         let Some(Relocation { run, .. }) = &mut self.dies[die].relocation else { return };
         let count = std::mem::take(&mut run.copied.count);
         let from = &run.copied.from[..count];
-        let mut mapped: u32 = 0;
+        let mut mapped: u64 = 0;
         for (n, (&from, &(at, kind))) in (0..).zip(from.iter().zip(&run.held)) {
             let is_mapped = scheme.follow(&self.table, (kind, at), (from, Ppa(run.copied.to.0 + n)));
-            mapped |= u32::from(is_mapped) << n;
+            mapped |= u64::from(is_mapped) << n;
         }
         self.table.move_valid(from, run.copied.to, mapped);
     }

@@ -127,6 +127,22 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         (first.0..).zip(run).try_for_each(|(at, page)| self.write(pages, nand, Lpn(at), full, page))
     }
 
+    /// Whether the scheme has [`Self::write_batch`].
+    const TAKES_BATCHES: bool = false;
+
+    /// As [`Ftl::write_batch`].
+    ///
+    /// # Errors
+    /// As there.
+    fn write_batch<N: Nand>(
+        &mut self,
+        _pages: &mut Pages,
+        _nand: &mut N,
+        _batch: &[Lpn],
+    ) -> Result<(), (usize, FtlError)> {
+        unreachable!("this scheme takes a page at a time")
+    }
+
     /// As [`Ftl::read`].
     ///
     /// # Errors
