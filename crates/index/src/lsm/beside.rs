@@ -21,7 +21,10 @@ pub(super) struct Beside {
     pub(super) running: Vec<Running>,
     /// Requests belong to a plan now.
     pub(super) is_planning: bool,
-    /// Why a job could not begin; it is tried again when another has ended, or when an operation has told it.
+    /// Why no flush could begin or end; it is tried again when another job has ended or given room back, or when an
+    /// operation has told it.
+    pub(super) flush_refusal: Option<IndexError>,
+    /// The same of a compaction.
     pub(super) refusal: Option<IndexError>,
     /// A compaction may be due.
     pub(super) is_due: bool,
@@ -51,6 +54,12 @@ pub(super) enum Work {
 }
 
 impl Beside {
+    /// Lets what found no room be tried again; returns why it found none.
+    pub(super) fn take_refusal(&mut self) -> Option<IndexError> {
+        let of_compaction = self.refusal.take();
+        self.flush_refusal.take().or(of_compaction)
+    }
+
     pub(super) fn is_flushing(&self) -> bool {
         self.running.iter().any(|job| matches!(job.work, Work::Flush))
     }

@@ -59,7 +59,7 @@ impl Tree<'_> {
                 self.wait_for_one()?;
             } else if self.beside.frozen.is_none() {
                 return Ok(());
-            } else if let Some(refusal) = self.beside.refusal.take() {
+            } else if let Some(refusal) = self.beside.take_refusal() {
                 return Err(refusal);
             }
         }
@@ -130,7 +130,7 @@ impl Tree<'_> {
                 break Ok(());
             }
             if self.beside.running.is_empty() {
-                break self.beside.refusal.take().map_or(Ok(()), Err);
+                break self.beside.take_refusal().map_or(Ok(()), Err);
             }
             self.wait_for_one()?;
         };
@@ -168,11 +168,7 @@ impl Tree<'_> {
         let plan = self.beside.running[at].plan;
         if let Some(failure) = self.queue().forget(plan) {
             let job = self.beside.running.remove(at);
-            if let Work::Collection(_) = job.work {
-                self.io.store.end_moves(false)?;
-                return self.refuse(failure, Vec::new());
-            }
-            return self.refuse(failure, job.edit.made());
+            return self.give_up(&job.work, failure, job.edit.made());
         }
         let job = &mut self.beside.running[at];
         if let Work::Collection(_) = job.work {
@@ -195,26 +191,38 @@ impl Tree<'_> {
             }
             Err(error) => {
                 self.queue().drop_plan();
-                match self.beside.running.remove(at).work {
-                    Work::Collection(_) => {
-                        self.io.store.end_moves(false)?;
-                        self.refuse(error, Vec::new())
-                    }
-                    _ => self.refuse(error, edit.made()),
-                }
+                let work = self.beside.running.remove(at).work;
+                self.give_up(&work, error, edit.made())
+            }
+        }
+    }
+
+    /// A job that could not end as planned gives back its room, and is tried again later.
+    fn give_up(&mut self, work: &Work, why: IndexError, made: Vec<FileId>) -> Result<(), IndexError> {
+        match work {
+            // Nobody asked for the moves themselves: what waits for their room has its own refusal.
+            Work::Collection(_) if matches!(why, IndexError::NoSpace { .. }) => self.io.store.end_moves(false),
+            Work::Collection(_) => Err(why),
+            Work::Flush => self.refuse(why, made, true),
+            Work::Compaction(..) | Work::Move(_) => {
+                // A memtable may find room now that the tables are gone.
+                self.beside.flush_refusal = None;
+                self.beside.is_due = true;
+                self.refuse(why, made, false)
             }
         }
     }
 
     /// A job that found no room waits; what it made is deleted.
-    fn refuse(&mut self, error: IndexError, made: Vec<FileId>) -> Result<(), IndexError> {
+    fn refuse(&mut self, error: IndexError, made: Vec<FileId>, is_flush: bool) -> Result<(), IndexError> {
         if !matches!(error, IndexError::NoSpace { .. }) {
             return Err(error);
         }
         for file in made {
             self.io.delete(file)?;
         }
-        self.beside.refusal = Some(error);
+        let refusal = if is_flush { &mut self.beside.flush_refusal } else { &mut self.beside.refusal };
+        *refusal = Some(error);
         Ok(())
     }
 
@@ -237,7 +245,7 @@ impl Tree<'_> {
             Work::Move(_) => self.stats.moves += 1,
             Work::Collection(_) => self.io.store.end_moves(true)?,
         }
-        self.beside.refusal = None;
+        self.beside.take_refusal();
         Ok(())
     }
 
@@ -259,12 +267,12 @@ impl Tree<'_> {
 
     fn begin_flush(&mut self, options: &JobOptions) -> Result<(), IndexError> {
         let Some(frozen) = self.beside.frozen.clone() else { return Ok(()) };
-        if self.beside.is_flushing() || self.beside.refusal.is_some() {
+        if self.beside.is_flushing() || self.beside.flush_refusal.is_some() {
             return Ok(());
         }
         let mut output = Output::new(0, u64::MAX, frozen.memtable.bytes(), self.version.next_age);
         let write = |tree: &mut Self, output: &mut Output| tree.write(output, &mut frozen.memtable.iter());
-        let Some((plan, ())) = self.plan(options, &mut output, write)? else { return Ok(()) };
+        let Some((plan, ())) = self.plan(options, &mut output, true, write)? else { return Ok(()) };
         self.version.next_age += 1;
         let written = output.written();
         let edit = Edit { removed: frozen.logs.clone(), added: output.added(), ..Edit::default() };
@@ -287,7 +295,7 @@ impl Tree<'_> {
             return Ok(());
         }
         let mut output = self.output_of(&pick);
-        let planned = self.plan(options, &mut output, |tree, output| tree.merge(&pick, output))?;
+        let planned = self.plan(options, &mut output, false, |tree, output| tree.merge(&pick, output))?;
         let Some((plan, dropped)) = planned else { return Ok(()) };
         let written = output.written();
         let edit = Edit { removed, added: output.added(), cursor, ..Edit::default() };
@@ -301,6 +309,7 @@ impl Tree<'_> {
         &mut self,
         options: &JobOptions,
         output: &mut Output,
+        is_flush: bool,
         run: impl FnOnce(&mut Self, &mut Output) -> Result<T, IndexError>,
     ) -> Result<Option<(u64, T)>, IndexError> {
         let now = self.now();
@@ -312,7 +321,7 @@ impl Tree<'_> {
             Ok(result) => Ok(Some((self.queue().end_plan(options.depth, now), result))),
             Err(error) => {
                 self.queue().drop_plan();
-                self.refuse(error, output.made().to_vec())?;
+                self.refuse(error, output.made().to_vec(), is_flush)?;
                 let bytes = output.room_for_all(self.io.store.unit_bytes());
                 self.begin_collection(options, bytes, Lifetime::Level(output.level() as u8))?;
                 Ok(None)

@@ -326,6 +326,14 @@ impl<'d, S: std::fmt::Debug> Queue<'d, S> {
         self.plan.as_mut().expect("a plan was begun").push_back(Planned::Step(step));
     }
 
+    /// The steps of the plan so far.
+    pub(super) fn planned(&self) -> impl Iterator<Item = &S> {
+        self.plan.iter().flatten().filter_map(|planned| match planned {
+            Planned::Step(step) => Some(step),
+            Planned::Request { .. } => None,
+        })
+    }
+
     /// Takes a job's step: until [`Self::end_step`] requests are those of the job.
     pub(super) fn take_step(&mut self, job: u64, at: Time) -> S {
         self.taking_step = Some((job, at));

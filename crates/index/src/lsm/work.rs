@@ -173,6 +173,10 @@ impl Tree<'_> {
     /// Ends a table.
     fn end(&mut self, output: &mut Output, builder: Option<Builder<'_>>) -> Result<(), IndexError> {
         let Some(builder) = builder else { return Ok(()) };
+        if !self.beside.is_planning {
+            // A table with many small records has more around its data than was expected.
+            self.make_room(builder.rest_bytes(), Lifetime::Level(output.level as u8))?;
+        }
         let file = builder.file();
         let built = builder.finish(&mut *self.io.store)?;
         self.io.tables.insert(file, built.table.clone());

@@ -85,7 +85,7 @@ pub struct ZoneFiles<'d> {
     moves: BTreeMap<FileId, Vec<Extent>>,
     /// Sectors that jobs have still to append to tables.
     promised: u64,
-    /// Collections since there was room.
+    /// Collections since a file found room or was deleted.
     collections: usize,
     moved_bytes: u64,
 }
@@ -191,10 +191,16 @@ impl<'d> ZoneFiles<'d> {
             let takes_more = self.space.zones[zone].left() > 0;
             let in_use = live > 0 || takes_more && (!all || Some(zone) == self.log_zone);
             if !in_use {
-                self.space.reset(zone)?;
+                self.empty(zone)?;
             }
         }
         Ok(())
+    }
+
+    /// Makes a zone empty. Tables may take it then, so the log no longer goes on there.
+    fn empty(&mut self, zone: usize) -> Result<(), IndexError> {
+        self.log_zone = self.log_zone.filter(|&log| log != zone);
+        self.space.reset(zone)
     }
 
     /// Makes way for another active zone, if the drive allows none: an active zone without live sectors is emptied, else
@@ -202,7 +208,7 @@ impl<'d> ZoneFiles<'d> {
     fn make_way(&mut self) -> Result<(), IndexError> {
         while !self.space.may_open() {
             match self.cheapest() {
-                Some((dead, None)) => self.space.reset(dead)?,
+                Some((dead, None)) => self.empty(dead)?,
                 Some((cheapest, Some(_))) => self.space.finish(cheapest)?,
                 None => break,
             }
@@ -343,11 +349,8 @@ impl<'d> ZoneFiles<'d> {
     fn append_table(&mut self, file: FileId, mut bytes: &[u8], origin: Origin) -> Result<(), IndexError> {
         let lifetime = self.files[&file].lifetime;
         while !bytes.is_empty() {
-            // A file was created with the reserve left. Only one that is longer than expected may need it.
-            let zone = match self.zone_for(lifetime, RESERVE) {
-                Err(IndexError::NoSpace { .. }) => self.zone_for(lifetime, 0)?,
-                zone => zone?,
-            };
+            // The reserve is for collection alone: without it none could begin.
+            let zone = self.zone_for(lifetime, RESERVE)?;
             let room = self.space.room(zone) * u64::from(SECTOR_BYTES);
             let (part, rest) = bytes.split_at(room.min(bytes.len() as u64) as usize);
             let extent = self.space.write(zone, part, origin)?;

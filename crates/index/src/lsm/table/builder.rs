@@ -4,13 +4,15 @@ use super::super::bloom::{self, Filter};
 use super::super::storage::{FileId, Lifetime, Storage};
 use super::super::Config;
 use super::reader::Index;
-use super::{close, put_entry, Table, FILTER_PART, FOOTER_PART, INDEX_PART, SUM_BYTES};
+use super::{close, put_entry, Table, FILTER_PART, FOOTER_BYTES, FOOTER_PART, INDEX_PART, SUM_BYTES};
 use crate::IndexError;
 use nandlab_nand::Origin;
 use std::rc::Rc;
 
 /// Bytes gathered for one request.
 const WRITE_BYTES: usize = 256 << 10;
+/// Bytes of a filter beside its bits: kind, probes, sum, and the rest of a last line.
+const FILTER_AROUND: usize = 2 + SUM_BYTES + 64;
 
 /// A table being written.
 #[derive(Debug)]
@@ -78,6 +80,14 @@ impl<'c> Builder<'c> {
     /// Bytes of data blocks so far.
     pub(in super::super) fn bytes(&self) -> u64 {
         self.start + self.bytes.len() as u64
+    }
+
+    /// Bytes at most that are not in the file yet, those of index, filter and footer included.
+    pub(in super::super) fn rest_bytes(&self) -> u64 {
+        let blocks = self.index.blocks() as usize + 1;
+        let index = blocks * (self.config.key_bytes + size_of::<u64>()) + SUM_BYTES;
+        let filter = (self.config.bloom_bits_per_key * self.records as f64 / 8.0) as usize + FILTER_AROUND;
+        (self.bytes.len() + SUM_BYTES + index + filter + FOOTER_BYTES) as u64
     }
 
     /// Adds a record; its key is above all before.

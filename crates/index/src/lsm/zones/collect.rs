@@ -10,11 +10,12 @@ use nandlab_nand::{Origin, SECTOR_BYTES};
 const MOVE_BYTES: u64 = 256 << 10;
 
 impl ZoneFiles<'_> {
-    /// Moves the live extents out of the zone with the fewest, among those with dead ones; returns the moved files.
+    /// Moves the live extents out of the zone with the most dead sectors, for a file of this lifetime; returns the moved
+    /// files. A log needs an empty zone: for its sake an active zone is emptied into others, if none has dead sectors.
     ///
     /// Nothing moves if no zone can be emptied so.
-    pub(super) fn collect(&mut self, movable: &[FileId]) -> Result<Vec<FileId>, IndexError> {
-        let Some(victim) = self.victim(movable) else { return Ok(Vec::new()) };
+    pub(super) fn collect(&mut self, movable: &[FileId], lifetime: Lifetime) -> Result<Vec<FileId>, IndexError> {
+        let Some(victim) = self.victim(movable, lifetime) else { return Ok(Vec::new()) };
         self.victim = Some(victim);
         if self.space.queue.is_planning() {
             return self.plan_moves(victim);
@@ -29,7 +30,7 @@ impl ZoneFiles<'_> {
     }
 
     /// The zone with the most dead sectors whose files may move and whose live sectors find room elsewhere.
-    fn victim(&self, movable: &[FileId]) -> Option<usize> {
+    fn victim(&self, movable: &[FileId], lifetime: Lifetime) -> Option<usize> {
         let live = self.live();
         let pinned = |zone: usize| {
             let touches = |extent: &Extent| self.space.zone_of(extent.start) == zone;
@@ -37,13 +38,18 @@ impl ZoneFiles<'_> {
             fixed.flat_map(|(_, file)| &file.extents).any(touches)
         };
         let empty: u64 = self.empty_zones(&live).iter().map(|&zone| self.space.whole(zone)).sum();
-        let open = |but: usize| -> u64 {
-            self.data_zones(&live).into_iter().filter(|&zone| zone != but).map(|zone| self.space.room(zone)).sum()
-        };
-        (self.first_zone()..self.space.zones.len())
+        let active = self.data_zones(&live);
+        let open =
+            |but: usize| -> u64 { active.iter().filter(|&&zone| zone != but).map(|&zone| self.space.room(zone)).sum() };
+        let dead = (self.first_zone()..self.space.zones.len())
             .filter(|&zone| live[zone] > 0 && self.space.zones[zone].written > live[zone])
-            .filter(|&zone| live[zone] + self.promised <= empty.max(open(zone)) && !pinned(zone))
-            .max_by_key(|&zone| (self.space.zones[zone].written - live[zone], usize::MAX - zone))
+            .filter(|&zone| live[zone] + self.promised <= empty + open(zone) && !pinned(zone))
+            .max_by_key(|&zone| (self.space.zones[zone].written - live[zone], usize::MAX - zone));
+        let for_log = || {
+            let into_others = |zone: &usize| live[*zone] + self.promised <= open(*zone) && !pinned(*zone);
+            active.iter().copied().filter(into_others).min_by_key(|&zone| (live[zone], zone))
+        };
+        dead.or_else(|| for_log().filter(|_| lifetime == Lifetime::Log))
     }
 
     /// The files with extents in a zone.

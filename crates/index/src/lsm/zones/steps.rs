@@ -108,6 +108,9 @@ impl Jobs for ZoneFiles<'_> {
     }
 
     fn end_plan(&mut self, depth: u32, start: Time) -> u64 {
+        if self.space.queue.planned().any(|step| matches!(step, Step::Append { .. })) {
+            self.collections = 0;
+        }
         self.space.queue.end_plan(depth, start)
     }
 

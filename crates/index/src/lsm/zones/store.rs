@@ -66,7 +66,7 @@ impl Storage for ZoneFiles<'_> {
                 room = self.log_room(sectors, 0, &self.data_zones(&self.live()));
             }
             extents = room.ok_or_else(|| self.no_space(expected_bytes))?;
-            self.has_begun = true;
+            (self.has_begun, self.collections) = (true, 0);
         } else if !self.fits(sectors, lifetime) {
             return Err(self.no_space(expected_bytes));
         }
@@ -76,6 +76,9 @@ impl Storage for ZoneFiles<'_> {
 
     fn append(&mut self, file: FileId, bytes: &[u8], origin: Origin) -> Result<(), IndexError> {
         if self.space.queue.is_planning() {
+            if !self.fits(bytes.len() as u64 / SECTOR, self.files[&file].lifetime) {
+                return Err(self.no_space(bytes.len() as u64));
+            }
             self.plan_step(Step::Append { file, bytes: bytes.to_vec(), origin });
             return Ok(());
         }
@@ -109,7 +112,12 @@ impl Storage for ZoneFiles<'_> {
 
     fn delete(&mut self, file: FileId) -> Result<(), IndexError> {
         match self.files.remove(&file) {
-            Some(_) => self.reclaim(false),
+            Some(deleted) => {
+                if !deleted.extents.is_empty() {
+                    self.collections = 0;
+                }
+                self.reclaim(false)
+            }
             None => Ok(()),
         }
     }
@@ -231,17 +239,19 @@ impl Storage for ZoneFiles<'_> {
         if !self.fits(sectors, lifetime) {
             self.reclaim(true)?;
         }
-        // Each collection gains something; a tree that is all but full would gain too little each time.
-        let is_hopeless = self.collections >= 2 * self.space.zones.len() || bytes > self.capacity().1;
-        // A table longer than expected may have taken the reserve. It comes back while the live sectors of a zone still
-        // find room; later no collection could begin.
+        // A first log, or a job that moves tables, may have taken the reserve. It comes back while the live sectors of a
+        // zone still find room; later no collection could begin.
         let has_reserve = self.empty_zones(&self.live()).len() >= RESERVE;
-        if has_reserve && self.fits(sectors, lifetime) || is_hopeless {
+        if has_reserve && self.fits(sectors, lifetime) {
             self.collections = 0;
             return Ok(Vec::new());
         }
+        // Each collection gains something; a tree that is all but full would gain too little each time.
+        if self.collections >= 2 * self.space.zones.len() || bytes > self.capacity().1 {
+            return Ok(Vec::new());
+        }
         self.collections += 1;
-        let moved = self.collect(movable)?;
+        let moved = self.collect(movable, lifetime)?;
         self.wait_for_host()?;
         Ok(moved)
     }

@@ -3,7 +3,7 @@
 use super::cuts::{cut_everywhere_on, Cuttable};
 use super::{contents, fills, refuses_and_stays_whole, small, tiered, Map};
 use crate::zoned::Zoned;
-use nandlab_block::ByteCount;
+use nandlab_block::{BlockDevice, ByteCount};
 use nandlab_index::lsm::{Options, Tree, ACTIVE_ZONES_MIN};
 use nandlab_index::IndexError;
 use nandlab_nand::random::Random;
@@ -117,6 +117,49 @@ fn there_is_no_space_only_with_no_zone_empty_but_the_reserve_and_what_a_merge_ga
         assert!(empty <= 2, "{empty}");
         // Before the reserve was held, collection ended at 245 tables.
         assert!(tables > 290, "{tables}");
+    }
+}
+
+/// Loads a tree and updates random keys; a put that is refused panics. Returns the share of the drive that tables take, and
+/// what was moved over what else was written to tables.
+pub fn takes_updates(drive: &mut dyn BlockDevice, options: &Options, loaded: f64, updates: u32) -> [f64; 2] {
+    let options = Options {
+        value_bytes: 112,
+        write_buffer_bytes: ByteCount(8 << 10),
+        target_file_bytes: ByteCount(8 << 10),
+        level_base_bytes: Some(ByteCount(32 << 10)),
+        level_multiplier: None,
+        ..options.clone()
+    };
+    let bytes = (drive.sectors() * 512) as f64;
+    let keys = (bytes * loaded / 116.0) as u64;
+    let key = |n: u64| (n as u32).wrapping_mul(0x9E37_79B9).to_be_bytes().to_vec();
+    let mut map: Map = (0..keys).map(|n| (key(n), vec![1; 112])).collect();
+    let mut tree = Tree::create(drive, &options.config()).unwrap();
+    tree.bulk_load(&mut map.clone().into_iter()).unwrap();
+    let mut random = Random::new(1);
+    for n in 1..=updates {
+        let (key, value) = (key(random.below(keys)), vec![n as u8; 112]);
+        tree.put(&key, &value).unwrap_or_else(|error| panic!("update {n}: {error}"));
+        map.insert(key, value);
+        if n % 100 == 0 {
+            tree.flush().unwrap();
+        }
+    }
+    assert_eq!(contents(&mut tree), map);
+    let in_tables: u64 = tree.levels().iter().map(|(_, bytes)| bytes).sum();
+    let stats = tree.stats();
+    let written = stats.flush_bytes + stats.compaction_written.iter().sum::<u64>();
+    [in_tables as f64 / bytes, stats.moved_bytes as f64 / written as f64]
+}
+
+/// The manifest has 6 of the 80 zones, the log one, and one is the reserve.
+#[test]
+fn a_tree_on_zones_takes_updates_in_most_of_its_room() {
+    for active in [14, 5] {
+        let [full, moved] = takes_updates(&mut Zoned::new(80, 128, 128, active), &small(), 0.62, 10_000);
+        println!("{active}: {full:.3} full, {moved:.2} moved");
+        assert!(full > 0.75 && moved < 2.5, "{full} {moved}");
     }
 }
 
