@@ -128,6 +128,15 @@ def test_figures_of_logs_show_blocks_before_and_after_and_where_writes_go():
     assert {"moved", "addresses"} <= set(figures(found))
 
 
+def test_a_label_of_the_paper_holds_in_every_table_without_another():
+    text = PAPER.replace(
+        "[[timelines]]", '[labels]\nfew = "700"\nordered = "in order"\nvalid = "good"\n[[timelines]]', 1
+    )
+    paper = parse(text, "mine", "mine.toml")
+    assert [paper.grids[0].labels[row] for row in paper.grids[0].rows] == ["seven hundred", "in order"]
+    assert paper.timelines[0].labels == {"few": "700", "ordered": "in order", "valid": "valid pages"}
+
+
 def test_a_table_may_tell_the_spread_over_the_seeds():
     spread = PAPER.replace("one_seed = true", "spread = true")
     found = reproduce(parse(spread, "mine", "mine.toml"))

@@ -214,7 +214,6 @@ pub struct HostCounts {
     /// Writes with a start or end inside a device page.
     pub partial_writes: u64,
     /// Writes with a start inside a device page.
-    #[serde(default)]
     pub unaligned_writes: u64,
     /// Requests failed because bit errors lost their data.
     pub unreadable: u64,

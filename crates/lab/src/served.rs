@@ -35,9 +35,8 @@ use std::path::Path;
 struct Text {
     /// The version of the program that made the image.
     version: String,
-    /// 32 hexadecimal digits, different for each image; older versions wrote none.
-    #[serde(default)]
-    identity: Option<String>,
+    /// 32 hexadecimal digits, different for each image.
+    identity: String,
     experiment: serde_json::Value,
 }
 
@@ -47,6 +46,7 @@ pub struct Served {
     sizing: Sizing,
     engine: Box<dyn Engine>,
     image: ImageFile,
+    identity: u128,
     control: Control,
     meter: Meter,
     asked: AskedMeter,
@@ -114,7 +114,7 @@ impl Served {
             // Programs say what is asked, and when.
             ["host", "precondition"].iter().for_each(|table| drop(tables.shift_remove(*table)));
         }
-        let identity = Some(format!("{:032x}", drawn()));
+        let identity = format!("{:032x}", drawn());
         let text = Text { version: env!("CARGO_PKG_VERSION").to_owned(), identity, experiment: value };
         let text = json::text(&text);
         let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer.nvram_bytes(&sizing.geometry));
@@ -149,8 +149,8 @@ impl Served {
         };
         // Who serves it saves the counts, and changes the records at this moment.
         let in_all = match in_use {
-            true => saved(&image).all(),
-            false => saved(&image).up_to(image.recorded_work().map_err(of_image)?),
+            true => saved(&image)?.all(),
+            false => saved(&image)?.up_to(image.recorded_work().map_err(of_image)?),
         };
         Ok(serde_json::json!({
             "made_by": text_of(&image)?.version,
@@ -196,7 +196,8 @@ impl Served {
         if sizing.geometry != *nandlab_nand::Nand::geometry(&device) {
             return Err(not_ours(&image, "the device of its description has another shape"));
         }
-        let before = saved(&image).up_to(image.work());
+        let identity = identity_of(&image)?;
+        let before = saved(&image)?.up_to(image.work());
         let mounted = panic::catch_unwind(AssertUnwindSafe(|| {
             stack::open(&experiment, &sizing, Logs::default(), Start::Image(Box::new(device)))
         }));
@@ -218,14 +219,12 @@ impl Served {
         let _ = keep(&image, &before, false);
         let ids = units::of(&experiment, &sizing).map(|units| units.ids);
         let asked = AskedMeter::new(ids, meter.latency.is_some());
-        Ok(Self { experiment, sizing, engine, image, control, meter, asked, start, mount, before, notices })
+        Ok(Self { experiment, sizing, engine, image, identity, control, meter, asked, start, mount, before, notices })
     }
 
-    /// A number for this image and its copies. An image made by an older version has its description's checksum.
+    /// A number for this image and its copies.
     pub fn identity(&self) -> u128 {
-        let kept = text_of(&self.image).ok().and_then(|text| text.identity);
-        let number = kept.and_then(|digits| u128::from_str_radix(&digits, 16).ok());
-        number.unwrap_or_else(|| checksum(self.image.text().as_bytes()))
+        self.identity
     }
 
     /// What it was made of.
@@ -389,9 +388,11 @@ impl Served {
     }
 }
 
-/// The counts that the image has.
-fn saved(image: &ImageFile) -> Saved {
-    image.state().and_then(|state| serde_json::from_str(&state).ok()).unwrap_or_default()
+/// The counts that the image has; none if nothing was saved, or both copies are damaged.
+fn saved(image: &ImageFile) -> Result<Saved, LabError> {
+    let Some(state) = image.state() else { return Ok(Saved::default()) };
+    serde_json::from_str(&state)
+        .map_err(|_| not_ours(image, "its counts are in a form that this program does not read"))
 }
 
 /// Keeps `all` in the image, with what the flash did until now.
@@ -419,17 +420,16 @@ fn text_of(image: &ImageFile) -> Result<Text, LabError> {
     serde_json::from_str(image.text()).map_err(|_| not_ours(image, "its header describes no disk"))
 }
 
+fn identity_of(image: &ImageFile) -> Result<u128, LabError> {
+    let digits = text_of(image)?.identity;
+    u128::from_str_radix(&digits, 16).map_err(|_| not_ours(image, "its header describes no disk"))
+}
+
 /// A random number: an image's name among others, which no result depends on.
 fn drawn() -> u128 {
     use std::hash::BuildHasher;
     let random = std::hash::RandomState::new();
     u128::from(random.hash_one(0)) << 64 | u128::from(random.hash_one(1))
-}
-
-/// FNV-1a with 128 bits.
-fn checksum(bytes: &[u8]) -> u128 {
-    let sum = |sum: u128, &byte: &u8| (sum ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013B);
-    bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, sum)
 }
 
 /// The experiment that an image was made from.

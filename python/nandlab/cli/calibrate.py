@@ -17,8 +17,10 @@ from nandlab.cli.options import (
     folder_for_pictures,
     jobs_option,
     json_option,
+    number_option,
     refuse_overwriting,
     report_option,
+    seed_option,
     sets_option,
     values_by_key,
     written,
@@ -60,31 +62,10 @@ FILE = RegularFile(allow_dash=True)
 @click.option(
     "--output", metavar="PROFILE.toml", callback=written("a profile", ".toml"), help="Write the profile."
 )
-@click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(0, 2**32 - 1),
-    default=1,
-    show_default=True,
-    help="Seed of the search.",
-)
+@seed_option
 @jobs_option
-@click.option(
-    "--budget",
-    metavar="N",
-    type=click.IntRange(1, 1_000_000),
-    default=300,
-    show_default=True,
-    help="Sets of numbers to try at most.",
-)
-@click.option(
-    "--requests",
-    metavar="N",
-    type=click.IntRange(100, 100_000_000),
-    default=20_000,
-    show_default=True,
-    help="Requests of a row.",
-)
+@number_option("--budget", click.IntRange(1, 1_000_000), 300, "Sets of numbers to try at most.")
+@number_option("--requests", click.IntRange(100, 100_000_000), 20_000, "Requests of a row.")
 @sets_option
 @click.option(
     "--plots",

@@ -15,15 +15,14 @@ from nandlab.cli.background import interruptible
 from nandlab.cli.disk_output import (
     IMAGE,
     Watch,
-    epoch_option,
     opened,
     print_stats,
-    read_only_options,
+    serving_options,
     text_of,
     wait,
 )
 from nandlab.cli.example import example
-from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
+from nandlab.cli.options import EXPERIMENT, Pair, choice_option, json_option, sets_option
 from nandlab.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -275,22 +274,8 @@ def _rescued(image: str, file: str, error: Exception) -> tuple[list[str], list[t
     metavar="127.0.0.1:PORT",
     help="Serve it as an NVMe drive over TCP, for this machine alone.",
 )
-@click.option(
-    "--nvme-block",
-    type=click.Choice(["512", "4096"]),
-    default="512",
-    show_default=True,
-    help="Bytes of a logical block over NVMe.",
-)
-@click.option("--http", metavar="127.0.0.1:PORT", help="Show it at work on a page, for this machine alone.")
-@click.option("--pace", is_flag=True, help="Answer when a request's simulated time is over.")
-@click.option(
-    "--durable",
-    is_flag=True,
-    help="Flushed data also survives an end of this machine: erases wait for its disk.",
-)
-@read_only_options
-@epoch_option
+@choice_option("--nvme-block", ["512", "4096"], "Bytes of a logical block over NVMe.")
+@serving_options
 @click.option(
     "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Record every request into a new file."
 )

@@ -5,44 +5,45 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nandlab import reading
 from nandlab.cli import FAILED
-from nandlab.cli.options import Pair, RegularFile
+from nandlab.cli.options import Pair, RegularFile, together
 from nandlab.cli.output import print_table, say
 from nandlab.running.varied import override
 
 if TYPE_CHECKING:
     from nandlab._native import Disk
 
-T = TypeVar("T")
-
 IMAGE = RegularFile()
-epoch_option = click.option(
-    "--epoch",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Keep how much was done to IMAGE in FILE too, and refuse an IMAGE that is older. FILE belongs on "
-    "another disk.",
-)
-
-
-def read_only_options(command: Callable[..., T]) -> Callable[..., T]:
-    """The options for an image that must stay as it is."""
-    rescue = click.option(
+serving_options = together(
+    click.option(
+        "--http", metavar="127.0.0.1:PORT", help="Show it at work on a page, for this machine alone."
+    ),
+    click.option("--pace", is_flag=True, help="Answer when a request's simulated time is over."),
+    click.option(
+        "--durable",
+        is_flag=True,
+        help="Flushed data also survives an end of this machine: erases wait for its disk.",
+    ),
+    click.option("--read-only", is_flag=True, help="Refuse writes, as for a damaged image."),
+    click.option(
         "--rescue",
         is_flag=True,
         help="As --read-only, also for old or missing parts. What is read may be wrong.",
-    )
-    read_only = click.option(
-        "--read-only",
-        is_flag=True,
-        help="Refuse writes, as for a damaged image.",
-    )
-    return read_only(rescue(command))
+    ),
+    click.option(
+        "--epoch",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Keep how much was done to IMAGE in FILE too, and refuse an IMAGE that is older. FILE "
+        "belongs on another disk.",
+    ),
+)
+"""What an image is opened with for programs, and how it is shown."""
 
 
 POLL_S = 0.2

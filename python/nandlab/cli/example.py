@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import textwrap
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
+
+LONGEST = 76
 
 C = TypeVar("C", bound=click.Command)
 
@@ -19,8 +20,12 @@ def example(line: str) -> Callable[[C], C]:
         words = inspect.cleandoc(command.help or "")
         command.short_help = " ".join(words.partition("\n\n")[0].split()).removesuffix(".")
         # After `\b` click keeps the lines as they are.
-        lines = textwrap.wrap(f"Example: {line}", 76, break_long_words=False, break_on_hyphens=False)
-        shown = " \\\n    ".join(lines)
+        shown = f"Example: {line}"
+        if len(shown) > LONGEST:
+            import textwrap
+
+            lines = textwrap.wrap(shown, LONGEST, break_long_words=False, break_on_hyphens=False)
+            shown = " \\\n    ".join(lines)
         command.help = f"\b\n{shown}\n\n{words}"
         return command
 

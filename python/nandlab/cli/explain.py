@@ -11,7 +11,7 @@ from nandlab import reading
 from nandlab.cli import DONE, FAILED
 from nandlab.cli.example import example
 from nandlab.cli.optimum import optimum_option
-from nandlab.cli.options import RegularFile, allows_code, json_option, policies_option
+from nandlab.cli.options import RegularFile, allows_code, json_option, number_option, policies_option
 from nandlab.cli.output import echo_wrapped, print_json, say
 
 if TYPE_CHECKING:
@@ -26,14 +26,7 @@ if TYPE_CHECKING:
     type=click.Choice(["time", "erases"]),
     help="What should shrink; by default the time, if the run kept it.",
 )
-@click.option(
-    "--tries",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=4,
-    show_default=True,
-    help="Changes to run at most.",
-)
+@number_option("--tries", click.IntRange(min=0), 4, "Changes to run at most.")
 @click.option(
     "--base",
     metavar="DIR",

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from nandlab.cli.disk_output import IMAGE, Watch, epoch_option, opened, print_stats, read_only_options, wait
+from nandlab.cli.disk_output import IMAGE, Watch, opened, print_stats, serving_options, wait
 from nandlab.cli.example import example
-from nandlab.cli.options import json_option
+from nandlab.cli.options import choice_option, json_option
 from nandlab.cli.output import print_json, say
 
 
@@ -39,27 +39,17 @@ class MountPoint(click.Path):
 @click.command("mount")
 @click.argument("image", type=IMAGE)
 @click.argument("directory", type=MountPoint())
-@click.option(
+@choice_option(
     "--cache",
-    type=click.Choice(["writeback", "through"]),
-    default="writeback",
-    show_default=True,
-    help="writeback: the kernel gathers small writes until close or fsync; through: it does not.",
-)
-@click.option("--http", metavar="127.0.0.1:PORT", help="Show it at work on a page, for this machine alone.")
-@click.option("--pace", is_flag=True, help="Answer when a request's simulated time is over.")
-@click.option(
-    "--durable",
-    is_flag=True,
-    help="Flushed data also survives an end of this machine: erases wait for its disk.",
+    ["writeback", "through"],
+    "writeback: the kernel gathers small writes until close or fsync; through: it does not.",
 )
 @click.option(
     "--allow-other",
     is_flag=True,
     help="Let other users in; FUSE asks for root or `user_allow_other`.",
 )
-@read_only_options
-@epoch_option
+@serving_options
 @json_option
 def command(image: str, directory: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
     """Show the files in an image in a directory.

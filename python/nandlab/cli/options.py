@@ -96,7 +96,7 @@ def values_by_key(form: str) -> Callable[..., dict[str, str]]:
 
 
 def written(what: str, *endings: str, also: tuple[str, ...] = ()) -> Callable[..., str | None]:
-    """A callback for a file to write: `what` it is, with one of the endings, or an older one."""
+    """A callback for a file to write: `what` it is, with an ending; one in `also` is taken, but not told."""
 
     def check(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
         if path is not None:
@@ -250,6 +250,20 @@ def jobs_option_of(at_once: str) -> Callable[..., Any]:
     )
 
 
+def number_option(
+    names: str, kind: click.IntRange | click.FloatRange, default: float, told: str
+) -> Callable[..., Any]:
+    """An option for a number, with spaces between its names; help shows its default."""
+    return click.option(*names.split(), metavar="N", type=kind, default=default, show_default=True, help=told)
+
+
+def choice_option(name: str, choices: Sequence[str], told: str) -> Callable[..., Any]:
+    """An option for one of some words; the first is the default, which help shows."""
+    kind = click.Choice(choices)
+    return click.option(name, type=kind, default=choices[0], show_default=True, help=told)
+
+
+seed_option = number_option("--seed", click.IntRange(0, 2**32 - 1), 1, "Seed of the search.")
 jobs_option = jobs_option_of("")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import io
+import itertools
 import json
+import os
 import re
-import shlex
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import click
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 from nandlab.writing.visible import Visible, visible
 
-UNLIMITED = 10_000
+RULE = "─"
+"""Below titles."""
+FIRST_COMBINING = "\u0300"
+"""All letters before it take one column."""
 COMFORTABLE = 110
 """Fewest terminal columns for tables with wide gaps."""
 
@@ -46,48 +44,112 @@ def print_table(
 
     On a terminal too narrow for them the table is turned: a line for each such column.
     """
-    from rich.console import Console
-
-    if not (sys.stderr if to_stderr else sys.stdout).isatty():
+    stream = sys.stderr if to_stderr else sys.stdout
+    if not stream.isatty():
         # Lines are for programs, and are not wrapped.
-        text = io.StringIO()
-        console = Console(file=text, width=UNLIMITED, highlight=False)
-        console.print(_table(console, rows, titles, right))
-        click.echo(
-            "\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")), err=to_stderr
-        )
+        click.echo("\n".join(lines(rows, titles, right)), err=to_stderr)
         return
-    console = Console(highlight=False, file=terminal(sys.stderr if to_stderr else sys.stdout))
-    if titles and len(right) > 1 and _narrowest(rows, titles, right) > console.width:
-        for part, heads in _turned(console.width, rows, titles, right):
-            console.print(_table(console, part, heads, range(1, len(heads))))
-        return
-    console.print(_table(console, rows, titles, right))
+    width = _columns(stream)
+    tables: Iterable[tuple[Sequence[Sequence[str]], Sequence[str], Sequence[int]]] = [(rows, titles, right)]
+    if titles and len(right) > 1 and _narrowest(rows, titles, right) > width:
+        turned = _turned(width, rows, titles, right)
+        tables = ((part, heads, range(1, len(heads))) for part, heads in turned)
+    gap = 2 if width >= COMFORTABLE or not titles else 0
+    for part, heads, numbers in tables:
+        told = lines(part, heads, numbers, gap, width)
+        if heads and os.environ.get("TERM", "dumb") not in ("dumb", "unknown"):
+            rule = next(at for at, line in enumerate(told) if line.startswith(RULE))
+            told[:rule] = [click.style(line, bold=True) for line in told[:rule]]
+        print("\n".join(told), file=terminal(stream))
 
 
-def _table(
-    console: Console, rows: Sequence[Sequence[str]], titles: Sequence[str], right: Sequence[int]
-) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
+def lines(
+    rows: Sequence[Sequence[str]],
+    titles: Sequence[str] = (),
+    right: Sequence[int] = (),
+    gap: int = 2,
+    width: int | None = None,
+) -> list[str]:
+    """A table's lines; where a width is given, the widest columns of words are broken until it fits.
 
-    box = SIMPLE_HEAD if titles else None
-    # The box sets its columns apart by itself.
-    gap = 2 if console.width >= COMFORTABLE or box is None else 0
-    table = Table(box=box, show_header=bool(titles), show_edge=False, pad_edge=False, padding=(0, gap, 0, 0))
-    columns = max([len(titles), *(len(row) for row in rows)], default=0)
-    for at in range(columns):
-        number = at in right
-        table.add_column(
-            Text(visible(titles[at]) if titles else ""),
-            justify="right" if number else "left",
-            no_wrap=number,
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
-    return table
+    With titles, columns have one more space than `gap` between them.
+
+    >>> lines([["a", "12"], ["bcd", "3"]], ["name", "count"], right=[1])
+    ['name   count', '────────────', 'a         12', 'bcd        3']
+    >>> lines([["one two three", "4"]], right=[1], width=10)
+    ['one two  4', 'three']
+    """
+    table = [[visible(cell).expandtabs().split("\n") for cell in row] for row in [titles, *rows]]
+    widths = [_width(itertools.chain(*column)) for column in itertools.zip_longest(*table, fillvalue=[])]
+    between = " " * (gap + bool(titles))
+    if width is not None:
+        widths = _narrowed(widths, right, width - len(between) * (len(widths) - 1))
+        table = [
+            [[part for line in cell for part in _broken(line, widths[at])] for at, cell in enumerate(row)]
+            for row in table
+        ]
+    told = []
+    for at, row in enumerate(table):
+        height = max(map(len, row), default=0)
+        # Titles end on the same line, cells begin on it.
+        cells = [[""] * (height - len(cell)) + cell if at == 0 else cell for cell in row]
+        for parts in itertools.zip_longest(*cells, fillvalue=""):
+            room = [" " * (widths[column] - _letters(part)) for column, part in enumerate(parts)]
+            line = [
+                space + part if column in right else part + space
+                for column, (part, space) in enumerate(zip(parts, room, strict=True))
+            ]
+            told.append(between.join(line).rstrip())
+        if at == 0 and titles:
+            told.append(RULE * (sum(widths) + len(between) * (len(widths) - 1)))
+    return told
+
+
+def _narrowed(widths: Sequence[int], right: Sequence[int], room: int) -> list[int]:
+    """The widths with the widest columns of words made narrower until all have room."""
+    narrowed = [*widths]
+    words = [at for at in range(len(narrowed)) if at not in right and narrowed[at]]
+    while sum(narrowed) > room and words:
+        widest = max(words, key=lambda at: narrowed[at])
+        if narrowed[widest] == 1:
+            break
+        narrowed[widest] -= 1
+    return narrowed
+
+
+def _broken(line: str, width: int) -> list[str]:
+    """A line in pieces of at most `width` columns, broken between words where there are any."""
+    pieces = []
+    while _letters(line) > max(width, 1):
+        fits = next(end for end in range(len(line), 0, -1) if end == 1 or _letters(line[:end]) <= width)
+        end = line.rfind(" ", 1, fits + 1)
+        end = fits if end < 0 else end
+        pieces.append(line[:end].rstrip())
+        line = line[end:].lstrip()
+    return [*pieces, line]
+
+
+def _letters(text: str) -> int:
+    """How many columns of a terminal it takes."""
+    if max(text, default="") < FIRST_COMBINING:
+        return len(text)
+    import unicodedata
+
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )
+
+
+def _columns(stream: TextIO) -> int:
+    """How wide a terminal is."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal():
+        return int(given)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except OSError:
+        return 80
 
 
 APART = 2
@@ -97,7 +159,7 @@ READABLE = 10
 
 
 def _width(cells: Iterable[str]) -> int:
-    return max((len(cell) for cell in cells), default=0)
+    return max((_letters(cell) for cell in cells), default=0)
 
 
 def _narrowest(rows: Sequence[Sequence[str]], titles: Sequence[str], right: Sequence[int]) -> int:
@@ -128,9 +190,9 @@ def _turned(
         start = end
 
 
-BEGINS = re.compile(r"\s*(?:[*-] |\d+\. |#)")
+BEGINS = r"\s*(?:[*-] |\d+\. |#)"
 """A line that begins something: a list item, a heading."""
-AS_IT_IS = re.compile(r"\s*\||.*\S {2,}\S| {4}|#")
+AS_IT_IS = r"\s*\||.*\S {2,}\S| {4}|#"
 """A table row, text set in columns, code, a heading: in pieces it would be unreadable."""
 
 
@@ -149,8 +211,8 @@ def wrapped(text: str, width: int) -> str:
     for line in text.split("\n"):
         is_fence = line.lstrip().startswith("```")
         is_code ^= is_fence
-        is_prose = bool(line.strip()) and not (is_code or is_fence or AS_IT_IS.match(line))
-        if is_prose and parts and parts[-1][0] and not BEGINS.match(line):
+        is_prose = bool(line.strip()) and not (is_code or is_fence or re.match(AS_IT_IS, line))
+        if is_prose and parts and parts[-1][0] and not re.match(BEGINS, line):
             parts[-1][1].append(line)
         else:
             parts.append((is_prose, [line]))
@@ -163,6 +225,8 @@ def _set_anew(lines: list[str], width: int) -> str:
     begin = re.match(r"\s*(?:[*-] |\d+\. )?", lines[0])
     under = " " * len(begin[0]) if begin else ""
     text = " ".join([lines[0], *map(str.strip, lines[1:])])
+    import textwrap
+
     return textwrap.fill(text, width, subsequent_indent=under, break_long_words=False, break_on_hyphens=False)
 
 
@@ -175,6 +239,8 @@ def echo_wrapped(text: str) -> None:
 
 def as_command() -> str:
     """The command as it was given, for a report."""
+    import shlex
+
     return shlex.join(["nandlab", *sys.argv[1:]])
 
 

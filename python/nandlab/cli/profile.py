@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from nandlab.cli.example import example
+from nandlab.cli.options import choice_option
 from nandlab.cli.output import print_json, print_table, say
 from nandlab.cli.progress import reading
-from nandlab.cli.trace import options_of, page_bytes_of, reads_a_trace
+from nandlab.cli.trace import options_of, page_bytes_option, reads_a_trace
 
 INTERVALS = "10,30,100,300,1000,3000,10000"
 MOST = 2**32 - 1
@@ -45,28 +46,9 @@ def _numbers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> lis
     type=click.IntRange(1, MOST),
     help="The interval of the table at the end; by default the longest of 30 or more that is not degenerate.",
 )
-@click.option(
-    "--page-bytes",
-    metavar="SIZE",
-    default="4096",
-    show_default=True,
-    callback=page_bytes_of,
-    help="Size of a page.",
-)
-@click.option(
-    "--fw",
-    type=click.Choice(["runs", "switches"]),
-    default="runs",
-    show_default=True,
-    help="Divisor of the pages written in an interval.",
-)
-@click.option(
-    "--size-unit",
-    type=click.Choice(["page", "sector", "run"]),
-    default="page",
-    show_default=True,
-    help="Unit of the sizes of requests.",
-)
+@page_bytes_option
+@choice_option("--fw", ["runs", "switches"], "Divisor of the pages written in an interval.")
+@choice_option("--size-unit", ["page", "sector", "run"], "Unit of the sizes of requests.")
 @click.option(
     "--plots", metavar="DIR", type=click.Path(file_okay=False), help="Draw the picture (SVG) into DIR."
 )

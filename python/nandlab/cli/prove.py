@@ -15,6 +15,7 @@ from nandlab.cli.options import (
     RegularFile,
     jobs_option,
     json_option,
+    number_option,
     refuse_overwriting,
     report_option,
     writable,
@@ -33,34 +34,16 @@ from nandlab.cli.output import as_command, print_json, print_table, say, say_pat
 @click.option(
     "--nor", type=click.Choice(["w25q128", "stm32l476"]), help="A NOR chip in place of NAND, with its times."
 )
-@click.option(
-    "--blocks",
-    metavar="N",
-    type=click.IntRange(1),
-    default=16,
-    show_default=True,
-    help="Blocks of the chip; each case writes them all.",
-)
+@number_option("--blocks", click.IntRange(1), 16, "Blocks of the chip; each case writes them all.")
 @click.option("--script", metavar="TEXT", help='Steps of your own, such as "w2 s w7 m t3".')
 @click.option("--replay", metavar="TEXT", help='A case, such as "w2 s w7 cut:9:torn_page".')
-@click.option(
-    "--scripts", metavar="N", type=click.IntRange(1), default=15, show_default=True, help="Scripts to draw."
-)
-@click.option(
-    "--seed", metavar="N", type=click.IntRange(0), default=1, show_default=True, help="Seed of the scripts."
-)
+@number_option("--scripts", click.IntRange(1), 15, "Scripts to draw.")
+@number_option("--seed", click.IntRange(0), 1, "Seed of the scripts.")
 @click.option("--form", "forms", metavar="FORM", multiple=True, help="A form of a cut; all forms by default.")
 @click.option("--double", is_flag=True, help="Cut a second time, in the mount and the first writes after it.")
 @click.option("--faults", is_flag=True, help="Add bad blocks and failing operations to every second script.")
 @jobs_option
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.FloatRange(0.01, 3600),
-    default=1.0,
-    show_default=True,
-    help="CPU seconds until a call counts as a hang.",
-)
+@number_option("--limit", click.FloatRange(0.01, 3600), 1.0, "CPU seconds until a call counts as a hang.")
 @click.option(
     "--c",
     "program",

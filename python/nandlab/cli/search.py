@@ -9,7 +9,7 @@ import click
 
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.example import example
-from nandlab.cli.options import experiment_argument, values_by_key
+from nandlab.cli.options import experiment_argument, number_option, seed_option, values_by_key
 from nandlab.cli.output import echo_wrapped, print_table, say
 from nandlab.cli.points import (
     Given,
@@ -51,22 +51,8 @@ MOST = 20
     multiple=True,
     help="A bound that the result keeps: <, <=, > or >=.",
 )
-@click.option(
-    "--budget",
-    metavar="N",
-    type=click.IntRange(1, 10_000),
-    default=100,
-    show_default=True,
-    help="Tries at most.",
-)
-@click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(0, 2**32 - 1),
-    default=1,
-    show_default=True,
-    help="Seed of the search.",
-)
+@number_option("--budget", click.IntRange(1, 10_000), 100, "Tries at most.")
+@seed_option
 @executor_option
 @kept_options("try", "tries", "after an interruption, or with a larger --budget")
 @folder_option("--best", "Write the best experiments into DIR.")

@@ -10,7 +10,7 @@ import click
 
 from nandlab.cli.background import interruptible, unfinished
 from nandlab.cli.example import example
-from nandlab.cli.options import RegularFile, json_option
+from nandlab.cli.options import RegularFile, json_option, number_option
 from nandlab.cli.output import print_json, print_table, say
 from nandlab.cli.progress import reading
 
@@ -102,10 +102,7 @@ def page_bytes_of(_ctx: click.Context, _parameter: click.Parameter, text: str) -
         raise click.BadParameter(str(error)) from None
 
 
-@example("nandlab trace info mine.csv")
-@command.command("info")
-@reads_a_trace
-@click.option(
+page_bytes_option = click.option(
     "--page-bytes",
     metavar="SIZE",
     default="4096",
@@ -113,6 +110,12 @@ def page_bytes_of(_ctx: click.Context, _parameter: click.Parameter, text: str) -
     callback=page_bytes_of,
     help="Size of a page.",
 )
+
+
+@example("nandlab trace info mine.csv")
+@command.command("info")
+@reads_a_trace
+@page_bytes_option
 @click.option(
     "--plots", metavar="DIR", type=click.Path(file_okay=False), help="Draw pictures (SVG) into DIR."
 )
@@ -255,15 +258,7 @@ QUANTILES = ("mean", "min", "p10", "p50", "p90", "p99", "max")
 @example("nandlab trace head mine.csv --count 20")
 @command.command("head")
 @reads_a_trace
-@click.option(
-    "-n",
-    "--count",
-    metavar="N",
-    type=click.IntRange(1, 100_000),
-    default=10,
-    show_default=True,
-    help="Requests to print.",
-)
+@number_option("-n --count", click.IntRange(1, 100_000), 10, "Requests to print.")
 def head(as_json: bool, count: int, file: str, **given: Any) -> None:  # noqa: ANN401 - options
     """Print the first requests of a trace as they were read."""
     from nandlab.traces import trace_file

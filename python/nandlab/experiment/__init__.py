@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 import reprlib
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from nandlab import _native, policy, reading
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, Run, unless_it_failed
-from nandlab.experiment.tables import Device, Host, Memory, Precondition
 from nandlab.reading import regular
 from nandlab.writing.new_file import readable, target_of
 from nandlab.writing.parquet import csv_beside, require_polars, to_parquet
@@ -22,6 +20,7 @@ from nandlab.writing.plain import plain, refused
 from nandlab.writing.toml_text import toml_text, toml_value
 
 if TYPE_CHECKING:
+    from nandlab.experiment.tables import Device, Host, Memory, Precondition
     from nandlab.traces.trace import Trace
 
 Progress = Callable[[str, int, int], object]
@@ -409,6 +408,8 @@ class Experiment:
             ConfigError: As `resolve()`.
 
         """
+        import hashlib
+
         resolved = self.resolve()
         known = {
             "version": _native.version(),
@@ -475,6 +476,8 @@ def _digest(path: Path) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _digest_of(path: str, _size: int, _changed_ns: int) -> str:
+    import hashlib
+
     whole = hashlib.sha256()
     with regular(path).open("rb") as file:
         while piece := file.read(1 << 20):

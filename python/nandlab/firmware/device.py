@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nandlab.experiment import Device, Experiment
+from nandlab.experiment import Experiment
+from nandlab.experiment.tables import Device
 
 ORDERS = {"any": 0, "ascending": 1, "ascending_dense": 2}
 

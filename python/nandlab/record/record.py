@@ -7,10 +7,10 @@ The names are those of the JSON record that `nandlab run --json` prints. Units s
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from nandlab.record.made import Figures, LifeRange, Lifetime
+from nandlab.record.view import copied
 from nandlab.writing.units import counted
 
 
@@ -18,7 +18,7 @@ class Record(Figures):
     """The result of a run; two records are equal if all but `speed` is equal."""
 
     def __init__(self, data: dict[str, Any]) -> None:
-        super().__init__(copy.deepcopy(data))
+        super().__init__(copied(data))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and self._timeless() == other._timeless()
@@ -36,7 +36,7 @@ class Record(Figures):
 
     def without_speed(self) -> dict[str, Any]:
         """The record without `speed`: equal for equal experiments, on every machine."""
-        return copy.deepcopy(self._timeless())
+        return copied(self._timeless())
 
     def flash_time_us(self) -> float | None:
         """Simulated time until flash is at rest, us: the whole for shares by die. None without time."""

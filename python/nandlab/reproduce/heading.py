@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypedDict, TypeVar
 
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.words import Why, parse_why
@@ -19,6 +20,9 @@ class Headed:
     caption: Why
     labels: dict[str, str]
     """Names for runs, columns or origins."""
+
+
+H = TypeVar("H", bound=Headed)
 
 
 class Heading(TypedDict):
@@ -44,5 +48,15 @@ def parse_heading(table: Table) -> Heading:
         "name": name,
         "title": table.text("title"),
         "caption": table.read("caption", table.text("caption", ""), parse_why),
-        "labels": {key: str(value) for key, value in table.plain("labels").items()},
+        "labels": parse_labels(table),
     }
+
+
+def parse_labels(table: Table) -> dict[str, str]:
+    """Names for runs and columns, of an entry or of a whole paper."""
+    return {key: str(value) for key, value in table.plain("labels").items()}
+
+
+def labelled(labels: Mapping[str, str], parts: Iterable[H]) -> tuple[H, ...]:
+    """The same with a paper's labels where they have none of their own."""
+    return tuple(replace(part, labels={**labels, **part.labels}) for part in parts)

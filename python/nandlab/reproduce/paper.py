@@ -18,6 +18,7 @@ from nandlab.reproduce.document import Table
 from nandlab.reproduce.figure import Figure, parse_figure
 from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.grid import Grid, parse_grid
+from nandlab.reproduce.heading import labelled, parse_labels
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.open_values import Open, parse_opens
 from nandlab.reproduce.published import check_cells, check_marks
@@ -265,7 +266,7 @@ def parse(text: str, name: str, source: str) -> Paper:
     full_parts = _full_parts(full.table("parts"), parts)
     traces = parse_traces(top.table("traces"))
     alone = tuple(each.part for each in traces if not parts.has(each.part))
-    seeds = top.whole("seeds", 5)
+    seeds, labels = top.whole("seeds", 5), parse_labels(top)
     paper = Paper(
         name=name,
         file=source,
@@ -285,11 +286,11 @@ def parse(text: str, name: str, source: str) -> Paper:
         },
         readings={key: readings.text(key) for key in readings.keys()},  # noqa: SIM118
         claims=(),
-        figures=tuple(parse_figure(table) for table in top.tables("figures")),
-        grids=tuple(parse_grid(table) for table in top.tables("tables")),
+        figures=labelled(labels, map(parse_figure, top.tables("figures"))),
+        grids=labelled(labels, map(parse_grid, top.tables("tables"))),
         courses=courses,
-        timelines=tuple(parse_timeline(table) for table in top.tables("timelines")),
-        block_maps=tuple(parse_block_map(table) for table in top.tables("block_maps")),
+        timelines=labelled(labels, map(parse_timeline, top.tables("timelines"))),
+        block_maps=labelled(labels, map(parse_block_map, top.tables("block_maps"))),
         op_figures=tuple(parse_op_figure(table) for table in top.tables("op_figures")),
         same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
         order_seeds=top.whole("order_seeds", 1),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.search_distance import distance
-from nandlab.reproduce.search_found import Found, Row
+from nandlab.reproduce.search_found import Found, Row, Seen
 from nandlab.reproduce.search_points import takes_all
 from nandlab.reproduce.verdict import short
 
@@ -31,20 +31,16 @@ class Flip:
 
 def flips(paper: Paper, found: Found) -> list[Flip]:
     """Every flip, in the order of the rows: met as chosen, `differs` with one value changed."""
-    chosen = found.chosen
-    if chosen is None:
-        return []
-    return [
-        Flip(claim, name, row.values[name], one.measured)
-        for row in found.of_kind("alone")
-        for name in changed(paper, row)
-        for claim, one in row.seen.items()
-        if one.word == "differs" and chosen.seen[claim].is_met
-    ]
+    return _changes(paper, found, lambda chosen, alone: alone.word == "differs" and chosen.is_met)
 
 
 def gains(paper: Paper, found: Found) -> list[Flip]:
     """Every value that alone makes a claim come out, when the chosen values do not."""
+    return _changes(paper, found, lambda chosen, alone: alone.is_met and chosen.word == "differs")
+
+
+def _changes(paper: Paper, found: Found, is_one: Callable[[Seen, Seen], bool]) -> list[Flip]:
+    """Each claim and value for which `is_one` holds, of what is seen as chosen and with that value alone."""
     chosen = found.chosen
     if chosen is None:
         return []
@@ -53,7 +49,7 @@ def gains(paper: Paper, found: Found) -> list[Flip]:
         for row in found.of_kind("alone")
         for name in changed(paper, row)
         for claim, one in row.seen.items()
-        if one.is_met and chosen.seen[claim].word == "differs"
+        if is_one(chosen.seen[claim], one)
     ]
 
 

@@ -7,7 +7,7 @@ import operator
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from nandlab.figures.interval import half_width
 from nandlab.reproduce.formula import Condition
@@ -25,16 +25,7 @@ Word = Literal[
 ]
 Kind = Literal["value", "order", "sign", "model", "not_printed", "not_reproducible"]
 
-VERDICTS: tuple[Word, ...] = (
-    "reproduced",
-    "fitted",
-    "loose",
-    "direction",
-    "differs",
-    "not_exercised",
-    "not_printed",
-    "not_reproducible",
-)
+VERDICTS: tuple[Word, ...] = get_args(Word)
 SEEDS_FOR_DIRECTION = 5
 """Fewest seeds for a finding about an order or a sign."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nandlab._native import DeviceFull, NandlabError
 from nandlab.experiment import Experiment
@@ -13,8 +13,7 @@ from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, STOP_S, Run
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """An experiment's outcome: a result, or the error that ended it; neither if it never started.
 
     A worn-out device gives both: the error, and the figures until then.
@@ -24,8 +23,7 @@ class Outcome:
     error: NandlabError | None = None
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """A run's state: its phase, the requests done and total in it, and the share done over all phases."""
 
     phase: str
@@ -34,8 +32,7 @@ class Stage:
     share: float | None
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """A batch's state: experiments done, and each running one's stage."""
 
     finished: int

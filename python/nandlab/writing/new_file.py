@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -113,6 +112,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def _open_beside(path: Path) -> tuple[int, str]:
+    import tempfile
+
     return tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
 
 

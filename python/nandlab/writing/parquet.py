@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nandlab._native import NandlabError
 from nandlab.writing.new_file import check_writable, target_of
+
+if TYPE_CHECKING:
+    import subprocess
 
 NUMBERS = ("ready_ns", "end_ns", "die", "block", "page", "from_page", "lpn")
 POLL_S = 0.1
@@ -19,6 +20,8 @@ POLL_S = 0.1
 
 def require_polars() -> None:
     """Says how to install polars for a frame or a Parquet file, before runs that would fail without it."""
+    import importlib.util
+
     if importlib.util.find_spec("polars") is None:
         raise NandlabError("a frame or a Parquet file needs polars: pip install polars")
 
@@ -29,6 +32,8 @@ def csv_beside(path: str | None) -> Iterator[str | None]:
     if path is None or not path.endswith(".parquet"):
         yield path if path is None else str(target_of(path))
         return
+    import tempfile
+
     # A stopped run may still be writing there.
     place = tempfile.TemporaryDirectory(
         prefix=".nandlab-", dir=target_of(path).parent, ignore_cleanup_errors=True
@@ -50,6 +55,8 @@ def to_parquet(csv: str, path: str, tick: Callable[[], object] | None = None) ->
         OSError: With a sentence; `path` is then as it was.
 
     """
+    import subprocess
+
     check_writable(path)
     whole = Path(csv).with_suffix(".parquet")
     # Once begun, polars does not notice Ctrl-C before its end; a process can be killed at any moment.
@@ -75,6 +82,8 @@ def to_parquet(csv: str, path: str, tick: Callable[[], object] | None = None) ->
 
 def _wait(child: subprocess.Popen[str], tick: Callable[[], object] | None) -> str:
     """Waits for the end of `child`; returns its stderr."""
+    import subprocess
+
     while True:
         try:
             return child.communicate(timeout=POLL_S)[1]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-import numbers
 import os
 import reprlib
 from collections.abc import Mapping, Sequence, Set
-from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nandlab import policy
 from nandlab._native import ConfigError
+
+if TYPE_CHECKING:
+    import numbers
+    from decimal import Decimal
 
 DEEPEST = 32
 """Most levels of tables and lists; a value that holds itself has more."""
@@ -57,6 +59,9 @@ def _scalar(value: Any, key: str) -> Any:  # noqa: ANN401 - as above
         return value
     if isinstance(value, str):
         return _text(value, key)
+    import numbers
+    from decimal import Decimal
+
     if isinstance(value, numbers.Integral):
         return _whole(int(value), key)
     if isinstance(value, numbers.Real | Decimal):

@@ -33,7 +33,6 @@ use std::path::Path;
 
 const MAGIC: &[u8] = b"nandlab state\n";
 /// Version for the file format, and for the FTLs' format on flash.
-/// Version 1 had other keys for the options of an FTL.
 const VERSION: u32 = 2;
 /// Longest accepted text about how a state was made.
 const MOST_TEXT: u32 = 1 << 20;
@@ -56,8 +55,8 @@ pub(crate) struct Made {
     /// Sectors written by the preconditioning; if omitted, whole pages only.
     #[serde(skip_serializing_if = "Option::is_none")]
     written_sectors: Option<u64>,
-    /// Blocks emptied by static wear levelling; older states lack it.
-    wear_moves: Option<u64>,
+    /// Blocks emptied by static wear levelling.
+    wear_moves: u64,
     /// The workload behind the steady device, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     played: Option<Played>,
@@ -157,7 +156,7 @@ impl State {
         let flush = Request::new(Op::Flush, 0, 0);
         let flushed = engine.requests().submit(&[flush], &mut HostClock::closed_loop(1), &mut Vec::new());
         flushed.map_err(|error| LabError::DeviceFull(format!("no state was saved: {error}")))?;
-        let wear_moves = Some(engine.events().wear_moves);
+        let wear_moves = engine.events().wear_moves;
         let kept = engine.chip().full().expect("the engine was asked for one that can be kept");
         let mut saving = Saving::begin(control, kept.saved_bytes());
         let Some(device) = reloaded(kept, sizing, &mut saving) else { return Ok(None) };
@@ -189,7 +188,7 @@ impl State {
         let of_pages = cost.requests * u64::from(self.device.geometry().sectors_per_page());
         let written_sectors = self.made.written_sectors.unwrap_or(of_pages);
         let programmed_pages = self.device.programmed_pages();
-        let is_levelled = self.made.wear_moves != Some(0);
+        let is_levelled = self.made.wear_moves > 0;
         Begun { cost: Some(cost), erases, programmed_pages, written_sectors, is_levelled }
     }
 

@@ -18,7 +18,6 @@ pub struct Lifetime {
     /// Who asked the flash for what, and why.
     pub cells: Vec<LifetimeCell>,
     /// What is in none of the counts above.
-    #[serde(default)]
     pub unsaved: Unsaved,
 }
 
@@ -44,11 +43,9 @@ pub struct Unsaved {
 pub(crate) struct Saved {
     #[serde(flatten)]
     all: Lifetime,
-    /// What the flash had done by then, mounts included; `None` where an older version saved it.
-    #[serde(default)]
+    /// What the flash had done by then, mounts included; `None` where nothing was saved.
     work: Option<Work>,
     /// Whether requests may have come after it.
-    #[serde(default)]
     in_use: bool,
 }
 

@@ -16,7 +16,6 @@ use crate::rules::{ProgramOrder, Rules};
 use std::path::Path;
 
 pub(super) const MAGIC: [u8; 8] = *b"nandlab\n";
-/// Version 2 had no checksum over page contents, version 3 one copy of each record.
 pub(super) const VERSION: u32 = 4;
 const ALIGN: u64 = 4096;
 /// Header bytes before its text.

@@ -1,9 +1,11 @@
 //! Tests of `src/served/lifetime.rs`.
 
+use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::inside::LifetimeCell;
 use nandlab_lab::record::HostCounts;
-use nandlab_lab::served::{Lifetime, Unsaved};
+use nandlab_lab::served::{Access, Lifetime, Served, Unsaved};
 use nandlab_nand::{Cell, Matrix};
+use std::path::Path;
 
 #[test]
 fn counts_are_added_cell_by_cell() {
@@ -20,9 +22,16 @@ fn counts_are_added_cell_by_cell() {
 }
 
 #[test]
-fn counts_that_an_older_version_kept_are_read() {
-    let text = r#"{"sessions":2,"time_ns":5,"host":{"requests":3,"reads":0,"writes":3,"trims":0,"flushes":0,"read_sectors":0,
-        "written_sectors":24,"trimmed_sectors":0,"partial_writes":0,"unreadable":0},"cells":[]}"#;
-    let all: Lifetime = serde_json::from_str(text).unwrap();
-    assert_eq!((all.sessions, all.host.writes, all.unsaved.kills), (2, 3, 0));
+fn an_image_with_counts_in_another_form_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.image");
+    let text = "workload.uniform = {}\nftl.page = {}\ndevice = { capacity = \"16 MiB\", over_provisioning = 0.25 }";
+    let experiment = Experiment::parse(text, Format::Toml, "", Path::new(""), &[]).unwrap();
+    Served::create(&path, &experiment).unwrap();
+    let served = Served::open(&path, Access::Write).unwrap();
+    served.image().save_state(r#"{"sessions":2,"time_ns":5,"cells":[]}"#).unwrap();
+    assert!(Served::info(&path).unwrap_err().to_string().contains("its counts are in a form that"));
+    drop(served);
+    let refused = Served::open(&path, Access::Read).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("its counts are in a form that this program does not read"), "{refused}");
 }
