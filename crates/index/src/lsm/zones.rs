@@ -85,7 +85,8 @@ pub struct ZoneFiles<'d> {
     moves: BTreeMap<FileId, Vec<Extent>>,
     /// Sectors that jobs have still to append to tables.
     promised: u64,
-    /// Collections since a file found room or was deleted.
+    /// Collections since room was found for a log, for a table or for all tables of a job, and since a file with sectors was
+    /// deleted.
     collections: usize,
     moved_bytes: u64,
 }

@@ -6,8 +6,11 @@ use super::pending::Pending;
 use super::zones::{options, takes_updates};
 use super::{contents, fills, refuses_and_stays_whole, small, tiered, Map};
 use crate::zoned::Zoned;
-use nandlab_block::{BlockDevice, Completion, Ended, Error, Op, Payload, Queued, Request, ZoneReport, ZoneShape};
+use nandlab_block::{
+    BlockDevice, ByteCount, Completion, Ended, Error, Op, Payload, Queued, Request, ZoneReport, ZoneShape,
+};
 use nandlab_index::lsm::{Options, Stats, Tree};
+use nandlab_index::IndexError;
 use nandlab_nand::random::Random;
 use nandlab_nand::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -234,4 +237,40 @@ fn a_tree_with_jobs_on_zones_survives_a_cut_at_every_request() {
         println!("{cases:?}");
         assert!(cases[0] > 80 && cases[1] > 30, "{cases:?}");
     }
+}
+
+/// A compaction finds no room at one of its steps, while puts wait for level 0 and no other job goes on. The refused put
+/// clears the refusal, and the compaction is due again for the next put, which waits for it: level 0 keeps to its trigger,
+/// with a table of the memtable that was full then. The run is one of 1,500 random ones.
+#[test]
+fn a_compaction_that_found_no_room_at_a_step_is_due_again() {
+    let mut random = Random::stream(1_159, 9);
+    for _ in 0..8 {
+        random.below(100);
+    }
+    let options = Options {
+        threads: 3,
+        level0_slowdown: Some(3),
+        level0_stop: Some(3),
+        queue_depth: Some(1 + random.below(6) as u32),
+        write_buffer_bytes: ByteCount(2_726),
+        target_file_bytes: ByteCount(1_511),
+        ..options()
+    };
+    let (mut drive, mut map) = (Beside::new(12, 10, 10, 4), Map::new());
+    let mut tree = Tree::create(&mut drive, &options.config()).unwrap();
+    let (mut most, mut refusals) = (0, 0);
+    for step in 1..=2_000_u64 {
+        let key = (random.below(481) as u32).wrapping_mul(0x9E37_79B9).to_be_bytes().to_vec();
+        match tree.put(&key, &step.to_le_bytes()) {
+            Ok(()) => drop(map.insert(key, step.to_le_bytes().to_vec())),
+            Err(IndexError::NoSpace { .. }) => refusals += 1,
+            Err(error) => panic!("{error}"),
+        }
+        most = most.max(tree.levels()[0].0);
+    }
+    tree.check().unwrap();
+    assert_eq!(contents(&mut tree), map);
+    println!("{most} tables of level 0, {refusals} refusals");
+    assert!(refusals > 100 && most == 4, "{most} {refusals}");
 }
