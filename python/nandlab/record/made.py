@@ -1249,6 +1249,8 @@ class Tenant(View):
         time_us: Time from the workload's start to the answer to its last request, us.
         requests_per_s: Requests a second in this time; 0 without requests.
         mb_per_s: 10^6 bytes a second in this time; 0 without requests.
+        reserve_met: The part of its reservation that it got, up to 1: the smaller one of requests and bytes;
+            None without a reservation. A tenant that asks for less gets less.
         wait_us: Mean wait in a submission queue, us, and before it for room; None without requests.
         mean_us: Mean latency of all its requests, us, with the wait; None without requests.
         latency_us: Latencies by request kind, us, with the wait; None without requests.
@@ -1266,6 +1268,7 @@ class Tenant(View):
     time_us: float
     requests_per_s: float
     mb_per_s: float
+    reserve_met: float | None
     wait_us: float | None
     mean_us: float | None
     latency_us: Latencies | None

@@ -3,6 +3,7 @@
 use super::mark::Mark;
 use super::sample;
 use super::session::Run;
+use super::tenants::reservations_missed;
 use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, Cycles, EnergyRecord,
@@ -213,7 +214,8 @@ impl Run<'_> {
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];
         let found = found.into_iter().flatten().chain(unused_chances(self.experiment, record));
-        found.chain(sample::notices(record)).collect()
+        let missed = reservations_missed(self.experiment, record.tenants.as_deref());
+        found.chain(missed).chain(sample::notices(record)).collect()
     }
 
     /// Memory needed by firmware, plus `host`, a file system's need above it.
