@@ -40,6 +40,15 @@ def test_an_update_retires_a_unit_with_room_left(tmp_path, model):
     assert (found.host.requests, found.host.writes) == (7, 5)
 
 
+def test_a_write_smaller_than_a_page_costs_a_page(tmp_path):
+    """Handle 1 writes a quarter of a page, twice; handle 2 a page and half of the next one."""
+    lines = ["0,W,0,8,,1,", "1,W,8,8,,1,", "2,W,64,48,,2,"]
+    found = run(tmp_path, lines, shape={"page_bytes": 16384, "pages_per_block": 32}).fdp.handles
+    pages = [(handle.host_pages, handle.waf, handle.host_bytes, handle.bytes_waf) for handle in found]
+    nothing = (0, None, 0, None)
+    assert pages == [nothing, (2, 1.0, 2 * 4096, 4.0), (2, 1.0, 24576, 4 / 3), nothing]
+
+
 def test_the_table_of_a_run_has_the_handles_in_use(nandlab_command, tmp_path):
     (tmp_path / "placed.csv").write_text(
         "time_us,op,sector,sectors,origin,placement,device\n0,W,0,8,,2,\n1,U,0,0,,2,\n2,W,8,8,,9,\n"
@@ -50,6 +59,6 @@ def test_the_table_of_a_run_has_the_handles_in_use(nandlab_command, tmp_path):
     )
     out = nandlab_command("run", tmp_path / "e.toml").out
     rows = [line.split() for line in out.partition("pages written")[2].splitlines()]
-    assert ["0", "1", "0", "1.000", "1", "0"] in rows
-    assert ["2", "1", "0", "1.000", "1", "1"] in rows
+    assert ["0", "1", "0", "1.000", "1.000", "1", "0"] in rows
+    assert ["2", "1", "0", "1.000", "1.000", "1", "1"] in rows
     assert "1 invalid identifier" in out

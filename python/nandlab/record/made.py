@@ -257,16 +257,22 @@ class Handle(View):
 
     Attributes:
         host_pages: Host pages written through it.
+        host_bytes: Bytes of these pages that the host wrote. Each page is programmed whole; the rest is what
+            was there before.
         moved_pages: Pages last written through it that were moved.
         waf: Pages written and moved over pages written; None without a page written.
+        bytes_waf: Bytes of pages written and moved over bytes that the host wrote; None without one. It is
+            larger than `waf` if writes are smaller than pages.
         units: Reclaim units begun for host pages.
         unfilled_units: Updates by the host that found room left in its reclaim unit.
 
     """
 
     host_pages: int
+    host_bytes: int
     moved_pages: int
     waf: float | None
+    bytes_waf: float | None
     units: int
     unfilled_units: int
 

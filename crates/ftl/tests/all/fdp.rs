@@ -139,6 +139,21 @@ fn events_add_up_to_the_counters_of_each_handle() {
     }
 }
 
+/// Pages of eight sectors: three sectors of a new page, one of the same page, and two pages and a half.
+#[test]
+fn the_rest_of_a_page_that_the_host_writes_in_part_is_counted_by_handle() {
+    let geometry = Geometry::new(Shape { page_bytes: 4096, ..*geometry(2, 24).shape() }).unwrap();
+    let mut lab = mount(flash(geometry, Rules::default()), 96, &config(options(2, Handles::NONE)));
+    let merged =
+        |lab: &Lab| used(lab).handles.iter().map(|one| (one.host_pages, one.merged_sectors)).collect::<Vec<_>>();
+    send(&mut lab, Op::Write, (8, 3), PlacementId::of(1));
+    assert_eq!(merged(&lab), [(0, 0), (1, 5)]);
+    send(&mut lab, Op::Write, (15, 1), PlacementId::of(0));
+    assert_eq!(merged(&lab), [(1, 7), (1, 5)]);
+    send(&mut lab, Op::Write, (64, 20), PlacementId::of(1));
+    assert_eq!(merged(&lab), [(1, 7), (4, 9)]);
+}
+
 /// Groups of one die, and a command of 16 pages with an identifier of neither group.
 #[test]
 fn an_invalid_identifier_is_one_event_for_the_command_and_writes_through_the_default_handle() {

@@ -1,6 +1,7 @@
 //! Data placement: what each handle wrote, and what was moved for it.
 
 use nandlab_ftl::{HandleUse, PlacementUse};
+use nandlab_nand::SECTOR_BYTES;
 use serde::Serialize;
 
 /// Data placement by the host.
@@ -25,10 +26,15 @@ pub struct FdpRecord {
 pub struct HandleRecord {
     /// Host pages written through it.
     pub host_pages: u64,
+    /// Bytes of these pages that the host wrote. Each page is programmed whole; the rest is what was there before.
+    pub host_bytes: u64,
     /// Pages last written through it that were moved.
     pub moved_pages: u64,
     /// Pages written and moved over pages written; null without a page written.
     pub waf: Option<f64>,
+    /// Bytes of pages written and moved over bytes that the host wrote; null without one. It is larger than `waf` if writes are
+    /// smaller than pages.
+    pub bytes_waf: Option<f64>,
     /// Reclaim units begun for host pages.
     pub units: u64,
     /// Updates by the host that found room left in its reclaim unit.
@@ -36,12 +42,17 @@ pub struct HandleRecord {
 }
 
 impl HandleRecord {
-    fn of(start: HandleUse, end: HandleUse) -> Self {
+    fn of(start: HandleUse, end: HandleUse, page_sectors: u32) -> Self {
         let (host_pages, moved_pages) = (end.host_pages - start.host_pages, end.moved_pages - start.moved_pages);
+        let (page_bytes, sector_bytes) = (u64::from(page_sectors * SECTOR_BYTES), u64::from(SECTOR_BYTES));
+        let host_bytes = host_pages * page_bytes - (end.merged_sectors - start.merged_sectors) * sector_bytes;
+        let programmed = (host_pages + moved_pages) * page_bytes;
         Self {
             host_pages,
+            host_bytes,
             moved_pages,
             waf: (host_pages > 0).then(|| (host_pages + moved_pages) as f64 / host_pages as f64),
+            bytes_waf: (host_bytes > 0).then(|| programmed as f64 / host_bytes as f64),
             units: end.units - start.units,
             unfilled_units: end.unfilled_units - start.unfilled_units,
         }
@@ -50,11 +61,11 @@ impl HandleRecord {
 
 impl FdpRecord {
     /// The use between two moments; `None` without data placement.
-    pub(crate) fn between(start: Option<&PlacementUse>, end: Option<&PlacementUse>) -> Option<Self> {
+    pub(crate) fn between(start: Option<&PlacementUse>, end: Option<&PlacementUse>, page_sectors: u32) -> Option<Self> {
         let (start, end) = (start?, end?);
         let handles = start.handles.iter().zip(&end.handles);
         Some(Self {
-            handles: handles.map(|(&start, &end)| HandleRecord::of(start, end)).collect(),
+            handles: handles.map(|(&start, &end)| HandleRecord::of(start, end, page_sectors)).collect(),
             units_for_moved: end.units_for_moved - start.units_for_moved,
             erased_units: end.erased_units - start.erased_units,
             invalid_identifiers: end.invalid_identifiers - start.invalid_identifiers,

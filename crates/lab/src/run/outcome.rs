@@ -41,6 +41,7 @@ impl Run<'_> {
         let (matrix, powers) = (end.matrix.since(&start.matrix), self.powers(time, &meter));
         let (slc, total, nvram, host) = (end.slc_since(start), matrix.total(), end.nvram_since(start), meter.host);
         let (device, buffer) = (&self.experiment.device, self.buffer((start, &end), powers.as_ref()));
+        let page_sectors = self.sizing.geometry.sectors_per_page();
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
@@ -60,7 +61,7 @@ impl Run<'_> {
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
             recyclings: self.recyclings(start),
-            fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref()),
+            fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref(), page_sectors),
             groups: GroupsRecord::between(start.groups.as_ref(), end.groups.as_ref()),
             zones: zones(&meter, start, &end),
             gc: end.gc_since(start),
