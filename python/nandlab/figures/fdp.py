@@ -46,6 +46,7 @@ def rows(result: Record) -> list[tuple[str, str, str]]:
         f"begun, {units.count(found.units_for_moved)} of them for moved pages",
         f"{units.count(found.erased_units)} erased",
         *_events(found),
+        units.counted(found.events, "event"),
     ]
     return [("reclaim units", units.count(begun), ", ".join(words))]
 

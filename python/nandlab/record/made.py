@@ -277,6 +277,30 @@ class Handle(View):
     unfilled_units: int
 
 
+class PlacementEvent(View):
+    """An event of data placement.
+
+    Attributes:
+        after_us: Arrival of the request that wrote the host's last page before it, us from the workload's
+            start.
+        event: `"ended"`: a full unit was replaced. `"unfilled"`: the host ended a unit that had room left.
+            `"moved"`: pages moved from a collected block. `"invalid_identifier"`: a request named an unknown
+            group or handle. `ended`: a full unit was replaced; `unfilled`: the host ended a unit that had
+            room left; `moved`: pages moved from a collected block; `invalid_identifier`: a request named an
+            unknown group or handle.
+        group: Its reclaim group, or the one that the request named.
+        handle: Its handle, or the one that the request named.
+        pages: Pages that moved; 0 for other events.
+
+    """
+
+    after_us: float
+    event: Literal["ended", "unfilled", "moved", "invalid_identifier"]
+    group: int
+    handle: int
+    pages: int
+
+
 class Fdp(View):
     """Data placement by the host.
 
@@ -288,6 +312,9 @@ class Fdp(View):
             went through handle 0 of group 0.
         implicit_changes: Host pages taken by another group than the one that they were meant for.
         pages_left: By group and handle: pages that can still be written to its reclaim unit at the end.
+        events: Events: full units replaced, units ended with room left, blocks whose pages moved, and invalid
+            identifiers.
+        newest_events: The newest of them, at most 64, the oldest first.
 
     """
 
@@ -297,6 +324,8 @@ class Fdp(View):
     invalid_identifiers: int
     implicit_changes: int
     pages_left: list[list[int]]
+    events: int
+    newest_events: list[PlacementEvent]
 
 
 class Groups(View):

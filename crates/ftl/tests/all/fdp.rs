@@ -116,9 +116,10 @@ fn events_add_up_to_the_counters_of_each_handle() {
             _ => send(&mut lab, Op::Write, (page, 1), placement),
         }
         let events = used(&lab).events;
-        for (id, event) in events.since(heard) {
-            let [ended, unfilled, moved] = &mut sums[usize::from(id.handle)];
-            match event {
+        for event in events.since(heard) {
+            let [ended, unfilled, moved] = &mut sums[usize::from(event.id.handle)];
+            match event.what {
+                PlacementEvent::Invalid => unreachable!("every identifier is known"),
                 PlacementEvent::Ended => *ended += 1,
                 PlacementEvent::Unfilled => *unfilled += 1,
                 PlacementEvent::Moved(pages) => *moved += u64::from(pages),
@@ -172,7 +173,12 @@ fn an_invalid_identifier_is_one_event_for_the_command_and_writes_through_the_def
     assert_eq!(second as u64, used(&lab).implicit_changes, "{first} in group 0");
     let before = used(&lab);
     send(&mut lab, Op::UnitUpdate, (0, 0), at(1, 2));
-    assert_eq!(used(&lab), PlacementUse { invalid_identifiers: 5, ..before }, "an update of no handle changes nothing");
+    let after = used(&lab);
+    let logged: Vec<_> = after.events.since(before.events.count).map(|event| (event.id, event.what)).collect();
+    assert_eq!(logged, [(at(1, 2), PlacementEvent::Invalid)]);
+    assert_eq!(after.events.since(0).filter(|event| event.what == PlacementEvent::Invalid).count(), 5);
+    let expected = PlacementUse { invalid_identifiers: 5, events: after.events.clone(), ..before };
+    assert_eq!(after, expected, "an update of no handle changes nothing else");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Data placement: what each handle wrote, and what was moved for it.
 
-use nandlab_ftl::{HandleUse, PlacementUse};
-use nandlab_nand::SECTOR_BYTES;
+use super::us;
+use nandlab_ftl::{HandleUse, LoggedEvent, PlacementEvent, PlacementUse};
+use nandlab_nand::{Time, SECTOR_BYTES};
 use serde::Serialize;
 
 /// Data placement by the host.
@@ -19,6 +20,55 @@ pub struct FdpRecord {
     pub implicit_changes: u64,
     /// By group and handle: pages that can still be written to its reclaim unit at the end.
     pub pages_left: Vec<Vec<u32>>,
+    /// Events: full units replaced, units ended with room left, blocks whose pages moved, and invalid identifiers.
+    pub events: u64,
+    /// The newest of them, at most 64, the oldest first.
+    pub newest_events: Vec<PlacementEventRecord>,
+}
+
+/// Most events in a record, about as many as the drive's log over NVMe.
+const MOST_EVENTS: usize = 64;
+
+/// An event of data placement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PlacementEventRecord {
+    /// Arrival of the request that wrote the host's last page before it, us from the workload's start.
+    pub after_us: f64,
+    /// `"ended"`: a full unit was replaced. `"unfilled"`: the host ended a unit that had room left. `"moved"`: pages moved from a
+    /// collected block. `"invalid_identifier"`: a request named an unknown group or handle.
+    pub event: PlacementEventKind,
+    /// Its reclaim group, or the one that the request named.
+    pub group: u8,
+    /// Its handle, or the one that the request named.
+    pub handle: u8,
+    /// Pages that moved; 0 for other events.
+    pub pages: u32,
+}
+
+/// What happened to a reclaim unit or a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlacementEventKind {
+    /// A full unit was replaced.
+    Ended,
+    /// The host ended a unit that had room left.
+    Unfilled,
+    /// Pages moved from a collected block.
+    Moved,
+    /// A request named an unknown group or handle.
+    InvalidIdentifier,
+}
+
+impl PlacementEventRecord {
+    fn of(LoggedEvent { after, id, what }: LoggedEvent, start: Time) -> Self {
+        let (event, pages) = match what {
+            PlacementEvent::Ended => (PlacementEventKind::Ended, 0),
+            PlacementEvent::Unfilled => (PlacementEventKind::Unfilled, 0),
+            PlacementEvent::Moved(pages) => (PlacementEventKind::Moved, pages),
+            PlacementEvent::Invalid => (PlacementEventKind::InvalidIdentifier, 0),
+        };
+        Self { after_us: us(after.saturating_sub(start)), event, group: id.group, handle: id.handle, pages }
+    }
 }
 
 /// A reclaim unit handle.
@@ -61,8 +111,14 @@ impl HandleRecord {
 
 impl FdpRecord {
     /// The use between two moments; `None` without data placement.
-    pub(crate) fn between(start: Option<&PlacementUse>, end: Option<&PlacementUse>, page_sectors: u32) -> Option<Self> {
+    pub(crate) fn between(
+        start: Option<&PlacementUse>,
+        end: Option<&PlacementUse>,
+        (page_sectors, began): (u32, Time),
+    ) -> Option<Self> {
         let (start, end) = (start?, end?);
+        let newest: Vec<_> = end.events.since(start.events.count).collect();
+        let newest = newest[newest.len().saturating_sub(MOST_EVENTS)..].iter();
         let handles = start.handles.iter().zip(&end.handles);
         Some(Self {
             handles: handles.map(|(&start, &end)| HandleRecord::of(start, end, page_sectors)).collect(),
@@ -71,6 +127,8 @@ impl FdpRecord {
             invalid_identifiers: end.invalid_identifiers - start.invalid_identifiers,
             implicit_changes: end.implicit_changes - start.implicit_changes,
             pages_left: end.pages_left.clone(),
+            events: end.events.count - start.events.count,
+            newest_events: newest.map(|&event| PlacementEventRecord::of(event, began)).collect(),
         })
     }
 }

@@ -61,7 +61,7 @@ impl Run<'_> {
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
             recyclings: self.recyclings(start),
-            fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref(), page_sectors),
+            fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref(), (page_sectors, start.time)),
             groups: GroupsRecord::between(start.groups.as_ref(), end.groups.as_ref()),
             zones: zones(&meter, start, &end),
             gc: end.gc_since(start),

@@ -37,8 +37,8 @@ mod units;
 
 use super::{Moved, PlacementPolicy, Written};
 use events::Listener;
-pub use events::{PlacementEvent, PlacementEvents};
-use nandlab_nand::{BlockId, Geometry, Lpn, Origin, PlacementId};
+pub use events::{LoggedEvent, PlacementEvent, PlacementEvents};
+use nandlab_nand::{BlockId, Geometry, Lpn, Origin, PlacementId, Time};
 pub(crate) use options::Layout;
 use options::{as_blocks, Destinations};
 pub use options::{Handles, Options, Origins};
@@ -145,7 +145,13 @@ impl Fdp {
             return asked;
         }
         self.used.invalid_identifiers += 1;
+        self.listener.invalid(asked);
         PlacementId::of(0)
+    }
+
+    /// A page of the host comes with a request of that time.
+    pub(crate) fn comes(&mut self, arrival: Time) {
+        self.listener.comes(arrival);
     }
 
     /// Group and handle for a page of the host.
