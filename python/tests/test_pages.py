@@ -21,7 +21,7 @@ SIZES = {
     "docs/install.md": 500,
     "docs/concepts.md": 1400,
     "docs/hosts.md": 2500,
-    "docs/tenants.md": 750,
+    "docs/tenants.md": 850,
     "docs/disks.md": 2500,
     "docs/nvme.md": 1000,
     "docs/indexes.md": 2000,

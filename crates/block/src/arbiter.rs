@@ -161,6 +161,16 @@ impl Queues {
     }
 }
 
+impl Queues {
+    /// Most commands that the queues of one class take in a round, at most 256.
+    pub fn longest_turn(&self) -> u32 {
+        match self.arbitration {
+            Arbitration::RoundRobin => self.burst.0.unwrap_or(64).min(64),
+            Arbitration::Weighted(Weights { high, medium, low }) => high.max(medium).max(low),
+        }
+    }
+}
+
 /// Submission queues with waiting commands, and whose turn it is.
 #[derive(Clone, Debug)]
 pub struct Arbiter {
@@ -207,6 +217,16 @@ impl Class {
         }
         Some(queue)
     }
+
+    /// A command left one of the queues out of turn: a turn that has begun has no more commands than wait.
+    fn shorten(&mut self, waiting: &[u32]) {
+        if self.left > 0 {
+            self.left = self.left.min(waiting[self.queues[self.turn]]);
+            if self.left == 0 {
+                self.turn = (self.turn + 1) % self.queues.len();
+            }
+        }
+    }
 }
 
 impl Arbiter {
@@ -242,6 +262,17 @@ impl Arbiter {
     /// Whether no command waits.
     pub fn is_empty(&self) -> bool {
         self.all == 0
+    }
+
+    /// The controller takes a command from this queue, whosever turn it is. It is in addition to the queue's turns.
+    ///
+    /// # Panics
+    /// If no command waits in it.
+    pub fn take_from(&mut self, queue: usize) {
+        self.waiting[queue] = self.waiting[queue].checked_sub(1).expect("the caller knows that a command waits");
+        self.all -= 1;
+        let classes = self.strict.iter_mut().chain(self.rounds.iter_mut().map(|(class, _)| class));
+        classes.for_each(|class| class.shorten(&self.waiting));
     }
 
     /// The queue whose oldest command the controller takes now; `None` if none waits.
@@ -364,6 +395,22 @@ mod tests {
         }
         assert_eq!(taken(&mut arbiter, 9), "00333");
         assert!(arbiter.is_empty() && arbiter.take().is_none());
+    }
+
+    /// Turns of 4: queue 0 has begun one. What leaves out of turn shortens it only if too few commands are left.
+    #[test]
+    fn a_command_out_of_turn_leaves_the_turns_as_they_were() {
+        let mut arbiter = filled(&round_robin(Some(4)), &[(Medium, 6), (Medium, 3)]);
+        assert_eq!(taken(&mut arbiter, 1), "0");
+        arbiter.take_from(1);
+        arbiter.take_from(0);
+        assert_eq!(taken(&mut arbiter, 9), "000110");
+        let mut arbiter = filled(&weighted(Some(4), (4, 2, 1)), &[(High, 3), (High, 2), (Low, 2)]);
+        assert_eq!(taken(&mut arbiter, 1), "0");
+        arbiter.take_from(0);
+        arbiter.take_from(0);
+        assert_eq!(taken(&mut arbiter, 9), "1122");
+        assert!(arbiter.is_empty());
     }
 
     #[test]

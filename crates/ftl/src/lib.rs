@@ -46,7 +46,7 @@ pub use events::Events;
 pub use facts::{Choice, Facts, Trims};
 pub use list::{anywhere, Entry, FtlConfig, Visitor, LIST};
 pub use nandlab_block::RamUse;
-pub use parts::placement::{GroupUse, HandleUse, PlacementEvent, PlacementEvents, PlacementUse};
+pub use parts::placement::{GroupUse, HandleUse, LoggedEvent, PlacementEvent, PlacementEvents, PlacementUse};
 pub use recycling::{Recycling, RecyclingKind};
 pub use zones::{ZoneCount, ZoneOptions, ZoneUse};
 

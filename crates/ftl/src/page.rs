@@ -154,13 +154,15 @@ impl engine::Scheme for Scheme {
         page: &N::Buf,
     ) -> Result<(), FtlError> {
         let full = pages.geometry.full_mask();
-        if sectors != full && self.map.at(at).is_some() {
-            return pages.store_part(self, nand, at, sectors, page);
-        }
         if sectors == full {
             return pages.store(self, nand, at, page);
         }
-        pages.store(self, nand, at, &padded(page, sectors, full))
+        match self.map.at(at).is_some() {
+            true => pages.store_part(self, nand, at, sectors, page)?,
+            false => pages.store(self, nand, at, &padded(page, sectors, full))?,
+        }
+        pages.wrote_part(at, sectors);
+        Ok(())
     }
 
     fn write_over_planes<N: Nand>(

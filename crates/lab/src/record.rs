@@ -31,7 +31,7 @@ pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, Savin
 pub use device::{device_record, ControllerRecord, DeviceRecord};
 pub(crate) use energy::Powers;
 pub use energy::{BufferEnergyRecord, EnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
-pub use fdp::{FdpRecord, HandleRecord};
+pub use fdp::{FdpRecord, HandleRecord, PlacementEventKind, PlacementEventRecord};
 pub(crate) use figures::{rate, us, waf};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use groups::GroupsRecord;

@@ -14,7 +14,7 @@ use lifetime::Saved;
 pub use lifetime::{Lifetime, Unsaved, SAVE_EVERY_BYTES, SAVE_EVERY_S};
 pub use live::{Live, LiveBlock, LiveKind};
 pub use rescued::Rescued;
-pub use units::{PlacementEvent, PlacementEvents, Units};
+pub use units::{LoggedEvent, PlacementEvent, PlacementEvents, Units};
 
 use crate::config::{Experiment, Format, Sizing};
 use crate::control::Control;

@@ -75,6 +75,7 @@ def _sample(_ctx: click.Context, _parameter: click.Parameter, given: str | None)
     help="Measure WINDOW of every EVERY requests.",
 )
 @click.option("--zones", "list_zones", is_flag=True, help="List the zones of a zoned drive at the end.")
+@click.option("--events", "list_events", is_flag=True, help="List the newest events of data placement.")
 @json_option
 def command(  # noqa: PLR0913 - one for each option
     file: str,
@@ -86,6 +87,7 @@ def command(  # noqa: PLR0913 - one for each option
     timeline_window: str | None,
     sample: list[Pair],
     list_zones: bool,
+    list_events: bool,
     as_json: bool,
     **drawn: Any,  # noqa: ANN401 - options
 ) -> int:
@@ -135,7 +137,7 @@ def command(  # noqa: PLR0913 - one for each option
         say("stopped before there was a result")
         return FAILED
     result = outcome.result
-    _print(result, as_json, list_zones)
+    _print(result, as_json, list_zones, list_events)
     if report is not None:
         result.report(report, command=as_command())
         say_path(report, as_json)
@@ -218,13 +220,15 @@ def _doing(stage, unit: str) -> str:  # noqa: ANN001 - see Stage
     return f"{stage.phase}: {stage.done:,}{in_all} {noun}"
 
 
-def _print(result, as_json: bool, list_zones: bool) -> None:  # noqa: ANN001 - a Result, imported late
+def _print(result, as_json: bool, list_zones: bool, list_events: bool) -> None:  # noqa: ANN001 - a Result, imported late
     if list_zones and result.zones is None:
         say("--zones: the drive has no zones; ftl.zns has")
+    if list_events and result.fdp is None:
+        say("--events: the host places no data; ftl.page.placement.fdp lets it")
     if as_json:
         print_json(result.to_dict())
         return
-    from nandlab.figures import above, fdp, sampled, summary, tenants, zones
+    from nandlab.figures import above, fdp, placement_events, sampled, summary, tenants, zones
     from nandlab.figures.headline import headline
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
@@ -236,7 +240,14 @@ def _print(result, as_json: bool, list_zones: bool) -> None:  # noqa: ANN001 - a
         click.echo()
         titles = summary.LATENCY_TITLES
         print_table(latencies, titles, right=range(1, len(titles)))
-    for part in (sampled, tenants, above, fdp, *([zones] if list_zones else [])):
+    for part in (
+        sampled,
+        tenants,
+        above,
+        fdp,
+        *([zones] if list_zones else []),
+        *([placement_events] if list_events else []),
+    ):
         found = part.table(result)
         if found:
             click.echo()

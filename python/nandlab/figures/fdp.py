@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nandlab.record.made import Fdp, Handle
     from nandlab.record.record import Record
 
-TITLES = ("handle", "pages written", "pages moved", "WAF", "units", "left unfilled")
+TITLES = ("handle", "pages written", "pages moved", "WAF", "WAF by bytes", "units", "left unfilled")
 
 
 def used(result: Record) -> list[tuple[int, Handle]]:
@@ -28,6 +28,7 @@ def table(result: Record) -> list[tuple[str, ...]]:
             units.count(handle.host_pages),
             units.count(handle.moved_pages),
             units.ratio(handle.waf),
+            units.ratio(handle.bytes_waf),
             units.count(handle.units),
             units.count(handle.unfilled_units),
         )
@@ -45,6 +46,7 @@ def rows(result: Record) -> list[tuple[str, str, str]]:
         f"begun, {units.count(found.units_for_moved)} of them for moved pages",
         f"{units.count(found.erased_units)} erased",
         *_events(found),
+        units.counted(found.events, "event"),
     ]
     return [("reclaim units", units.count(begun), ", ".join(words))]
 

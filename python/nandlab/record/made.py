@@ -257,18 +257,48 @@ class Handle(View):
 
     Attributes:
         host_pages: Host pages written through it.
+        host_bytes: Bytes of these pages that the host wrote. Each page is programmed whole; the rest is what
+            was there before.
         moved_pages: Pages last written through it that were moved.
         waf: Pages written and moved over pages written; None without a page written.
+        bytes_waf: Bytes of pages written and moved over bytes that the host wrote; None without one. It is
+            larger than `waf` if writes are smaller than pages.
         units: Reclaim units begun for host pages.
         unfilled_units: Updates by the host that found room left in its reclaim unit.
 
     """
 
     host_pages: int
+    host_bytes: int
     moved_pages: int
     waf: float | None
+    bytes_waf: float | None
     units: int
     unfilled_units: int
+
+
+class PlacementEvent(View):
+    """An event of data placement.
+
+    Attributes:
+        after_us: Arrival of the request that wrote the host's last page before it, us from the workload's
+            start.
+        event: `"ended"`: a full unit was replaced. `"unfilled"`: the host ended a unit that had room left.
+            `"moved"`: pages moved from a collected block. `"invalid_identifier"`: a request named an unknown
+            group or handle. `ended`: a full unit was replaced; `unfilled`: the host ended a unit that had
+            room left; `moved`: pages moved from a collected block; `invalid_identifier`: a request named an
+            unknown group or handle.
+        group: Its reclaim group, or the one that the request named.
+        handle: Its handle, or the one that the request named.
+        pages: Pages that moved; 0 for other events.
+
+    """
+
+    after_us: float
+    event: Literal["ended", "unfilled", "moved", "invalid_identifier"]
+    group: int
+    handle: int
+    pages: int
 
 
 class Fdp(View):
@@ -282,6 +312,9 @@ class Fdp(View):
             went through handle 0 of group 0.
         implicit_changes: Host pages taken by another group than the one that they were meant for.
         pages_left: By group and handle: pages that can still be written to its reclaim unit at the end.
+        events: Events: full units replaced, units ended with room left, blocks whose pages moved, and invalid
+            identifiers.
+        newest_events: The newest of them, at most 64, the oldest first.
 
     """
 
@@ -291,6 +324,8 @@ class Fdp(View):
     invalid_identifiers: int
     implicit_changes: int
     pages_left: list[list[int]]
+    events: int
+    newest_events: list[PlacementEvent]
 
 
 class Groups(View):
@@ -1249,6 +1284,8 @@ class Tenant(View):
         time_us: Time from the workload's start to the answer to its last request, us.
         requests_per_s: Requests a second in this time; 0 without requests.
         mb_per_s: 10^6 bytes a second in this time; 0 without requests.
+        reserve_met: The part of its reservation that it got, up to 1: the smaller one of requests and bytes;
+            None without a reservation. A tenant that asks for less gets less.
         wait_us: Mean wait in a submission queue, us, and before it for room; None without requests.
         mean_us: Mean latency of all its requests, us, with the wait; None without requests.
         latency_us: Latencies by request kind, us, with the wait; None without requests.
@@ -1266,6 +1303,7 @@ class Tenant(View):
     time_us: float
     requests_per_s: float
     mb_per_s: float
+    reserve_met: float | None
     wait_us: float | None
     mean_us: float | None
     latency_us: Latencies | None

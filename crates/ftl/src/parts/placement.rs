@@ -20,7 +20,9 @@ use crate::own::{self, About, Divided};
 use crate::{error, FtlError};
 pub use dac::Options as Dac;
 pub(crate) use fdp::{Fdp, Layout};
-pub use fdp::{HandleUse, Handles, Options as FdpOptions, Origins, PlacementEvent, PlacementEvents, PlacementUse};
+pub use fdp::{
+    HandleUse, Handles, LoggedEvent, Options as FdpOptions, Origins, PlacementEvent, PlacementEvents, PlacementUse,
+};
 pub use midas::Options as Midas;
 use nandlab_block::own::Own;
 use nandlab_nand::Geometry;

@@ -116,9 +116,10 @@ fn events_add_up_to_the_counters_of_each_handle() {
             _ => send(&mut lab, Op::Write, (page, 1), placement),
         }
         let events = used(&lab).events;
-        for (id, event) in events.since(heard) {
-            let [ended, unfilled, moved] = &mut sums[usize::from(id.handle)];
-            match event {
+        for event in events.since(heard) {
+            let [ended, unfilled, moved] = &mut sums[usize::from(event.id.handle)];
+            match event.what {
+                PlacementEvent::Invalid => unreachable!("every identifier is known"),
                 PlacementEvent::Ended => *ended += 1,
                 PlacementEvent::Unfilled => *unfilled += 1,
                 PlacementEvent::Moved(pages) => *moved += u64::from(pages),
@@ -139,6 +140,21 @@ fn events_add_up_to_the_counters_of_each_handle() {
     }
 }
 
+/// Pages of eight sectors: three sectors of a new page, one of the same page, and two pages and a half.
+#[test]
+fn the_rest_of_a_page_that_the_host_writes_in_part_is_counted_by_handle() {
+    let geometry = Geometry::new(Shape { page_bytes: 4096, ..*geometry(2, 24).shape() }).unwrap();
+    let mut lab = mount(flash(geometry, Rules::default()), 96, &config(options(2, Handles::NONE)));
+    let merged =
+        |lab: &Lab| used(lab).handles.iter().map(|one| (one.host_pages, one.merged_sectors)).collect::<Vec<_>>();
+    send(&mut lab, Op::Write, (8, 3), PlacementId::of(1));
+    assert_eq!(merged(&lab), [(0, 0), (1, 5)]);
+    send(&mut lab, Op::Write, (15, 1), PlacementId::of(0));
+    assert_eq!(merged(&lab), [(1, 7), (1, 5)]);
+    send(&mut lab, Op::Write, (64, 20), PlacementId::of(1));
+    assert_eq!(merged(&lab), [(1, 7), (4, 9)]);
+}
+
 /// Groups of one die, and a command of 16 pages with an identifier of neither group.
 #[test]
 fn an_invalid_identifier_is_one_event_for_the_command_and_writes_through_the_default_handle() {
@@ -157,7 +173,12 @@ fn an_invalid_identifier_is_one_event_for_the_command_and_writes_through_the_def
     assert_eq!(second as u64, used(&lab).implicit_changes, "{first} in group 0");
     let before = used(&lab);
     send(&mut lab, Op::UnitUpdate, (0, 0), at(1, 2));
-    assert_eq!(used(&lab), PlacementUse { invalid_identifiers: 5, ..before }, "an update of no handle changes nothing");
+    let after = used(&lab);
+    let logged: Vec<_> = after.events.since(before.events.count).map(|event| (event.id, event.what)).collect();
+    assert_eq!(logged, [(at(1, 2), PlacementEvent::Invalid)]);
+    assert_eq!(after.events.since(0).filter(|event| event.what == PlacementEvent::Invalid).count(), 5);
+    let expected = PlacementUse { invalid_identifiers: 5, events: after.events.clone(), ..before };
+    assert_eq!(after, expected, "an update of no handle changes nothing else");
 }
 
 #[test]

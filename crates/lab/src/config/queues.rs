@@ -53,6 +53,15 @@ impl Experiment {
         if let Err((key, given, why)) = self.host.queues().check() {
             return refuse(&format!("host.queues.{key}"), &given, why);
         }
+        if let Some(at) = tenants.tenant.iter().position(|tenant| tenant.reserve.is_some()) {
+            if self.host.queues().commands.is_none() {
+                let key = format!("workload.tenants.tenant[{at}].reserve");
+                let why =
+                    "it needs host.queues.commands: without a bound the controller takes each command as it comes, \
+                           and none can go before another";
+                return refuse(&key, &"{ ... }", why);
+            }
+        }
         if self.device.model == Model::Counting {
             let why = "tenants compete for time, and a device that only counts has none; leave it out";
             return refuse("device.model", &"\"counting\"", why);

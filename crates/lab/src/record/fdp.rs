@@ -1,6 +1,8 @@
 //! Data placement: what each handle wrote, and what was moved for it.
 
-use nandlab_ftl::{HandleUse, PlacementUse};
+use super::us;
+use nandlab_ftl::{HandleUse, LoggedEvent, PlacementEvent, PlacementUse};
+use nandlab_nand::{Time, SECTOR_BYTES};
 use serde::Serialize;
 
 /// Data placement by the host.
@@ -18,6 +20,55 @@ pub struct FdpRecord {
     pub implicit_changes: u64,
     /// By group and handle: pages that can still be written to its reclaim unit at the end.
     pub pages_left: Vec<Vec<u32>>,
+    /// Events: full units replaced, units ended with room left, blocks whose pages moved, and invalid identifiers.
+    pub events: u64,
+    /// The newest of them, at most 64, the oldest first.
+    pub newest_events: Vec<PlacementEventRecord>,
+}
+
+/// Most events in a record, about as many as the drive's log over NVMe.
+const MOST_EVENTS: usize = 64;
+
+/// An event of data placement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PlacementEventRecord {
+    /// Arrival of the request that wrote the host's last page before it, us from the workload's start.
+    pub after_us: f64,
+    /// `"ended"`: a full unit was replaced. `"unfilled"`: the host ended a unit that had room left. `"moved"`: pages moved from a
+    /// collected block. `"invalid_identifier"`: a request named an unknown group or handle.
+    pub event: PlacementEventKind,
+    /// Its reclaim group, or the one that the request named.
+    pub group: u8,
+    /// Its handle, or the one that the request named.
+    pub handle: u8,
+    /// Pages that moved; 0 for other events.
+    pub pages: u32,
+}
+
+/// What happened to a reclaim unit or a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlacementEventKind {
+    /// A full unit was replaced.
+    Ended,
+    /// The host ended a unit that had room left.
+    Unfilled,
+    /// Pages moved from a collected block.
+    Moved,
+    /// A request named an unknown group or handle.
+    InvalidIdentifier,
+}
+
+impl PlacementEventRecord {
+    fn of(LoggedEvent { after, id, what }: LoggedEvent, start: Time) -> Self {
+        let (event, pages) = match what {
+            PlacementEvent::Ended => (PlacementEventKind::Ended, 0),
+            PlacementEvent::Unfilled => (PlacementEventKind::Unfilled, 0),
+            PlacementEvent::Moved(pages) => (PlacementEventKind::Moved, pages),
+            PlacementEvent::Invalid => (PlacementEventKind::InvalidIdentifier, 0),
+        };
+        Self { after_us: us(after.saturating_sub(start)), event, group: id.group, handle: id.handle, pages }
+    }
 }
 
 /// A reclaim unit handle.
@@ -25,10 +76,15 @@ pub struct FdpRecord {
 pub struct HandleRecord {
     /// Host pages written through it.
     pub host_pages: u64,
+    /// Bytes of these pages that the host wrote. Each page is programmed whole; the rest is what was there before.
+    pub host_bytes: u64,
     /// Pages last written through it that were moved.
     pub moved_pages: u64,
     /// Pages written and moved over pages written; null without a page written.
     pub waf: Option<f64>,
+    /// Bytes of pages written and moved over bytes that the host wrote; null without one. It is larger than `waf` if writes are
+    /// smaller than pages.
+    pub bytes_waf: Option<f64>,
     /// Reclaim units begun for host pages.
     pub units: u64,
     /// Updates by the host that found room left in its reclaim unit.
@@ -36,12 +92,17 @@ pub struct HandleRecord {
 }
 
 impl HandleRecord {
-    fn of(start: HandleUse, end: HandleUse) -> Self {
+    fn of(start: HandleUse, end: HandleUse, page_sectors: u32) -> Self {
         let (host_pages, moved_pages) = (end.host_pages - start.host_pages, end.moved_pages - start.moved_pages);
+        let (page_bytes, sector_bytes) = (u64::from(page_sectors * SECTOR_BYTES), u64::from(SECTOR_BYTES));
+        let host_bytes = host_pages * page_bytes - (end.merged_sectors - start.merged_sectors) * sector_bytes;
+        let programmed = (host_pages + moved_pages) * page_bytes;
         Self {
             host_pages,
+            host_bytes,
             moved_pages,
             waf: (host_pages > 0).then(|| (host_pages + moved_pages) as f64 / host_pages as f64),
+            bytes_waf: (host_bytes > 0).then(|| programmed as f64 / host_bytes as f64),
             units: end.units - start.units,
             unfilled_units: end.unfilled_units - start.unfilled_units,
         }
@@ -50,16 +111,24 @@ impl HandleRecord {
 
 impl FdpRecord {
     /// The use between two moments; `None` without data placement.
-    pub(crate) fn between(start: Option<&PlacementUse>, end: Option<&PlacementUse>) -> Option<Self> {
+    pub(crate) fn between(
+        start: Option<&PlacementUse>,
+        end: Option<&PlacementUse>,
+        (page_sectors, began): (u32, Time),
+    ) -> Option<Self> {
         let (start, end) = (start?, end?);
+        let newest: Vec<_> = end.events.since(start.events.count).collect();
+        let newest = newest[newest.len().saturating_sub(MOST_EVENTS)..].iter();
         let handles = start.handles.iter().zip(&end.handles);
         Some(Self {
-            handles: handles.map(|(&start, &end)| HandleRecord::of(start, end)).collect(),
+            handles: handles.map(|(&start, &end)| HandleRecord::of(start, end, page_sectors)).collect(),
             units_for_moved: end.units_for_moved - start.units_for_moved,
             erased_units: end.erased_units - start.erased_units,
             invalid_identifiers: end.invalid_identifiers - start.invalid_identifiers,
             implicit_changes: end.implicit_changes - start.implicit_changes,
             pages_left: end.pages_left.clone(),
+            events: end.events.count - start.events.count,
+            newest_events: newest.map(|&event| PlacementEventRecord::of(event, began)).collect(),
         })
     }
 }

@@ -20,6 +20,9 @@ pub struct TenantRecord {
     pub requests_per_s: f64,
     /// 10^6 bytes a second in this time; 0 without requests.
     pub mb_per_s: f64,
+    /// The part of its reservation that it got, up to 1: the smaller one of requests and bytes; null without a reservation. A
+    /// tenant that asks for less gets less.
+    pub reserve_met: Option<f64>,
     /// Mean wait in a submission queue, us, and before it for room; null without requests.
     pub wait_us: Option<f64>,
     /// Mean latency of all its requests, us, with the wait; null without requests.

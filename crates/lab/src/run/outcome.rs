@@ -3,6 +3,7 @@
 use super::mark::Mark;
 use super::sample;
 use super::session::Run;
+use super::tenants::reservations_missed;
 use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, Cycles, EnergyRecord,
@@ -40,6 +41,7 @@ impl Run<'_> {
         let (matrix, powers) = (end.matrix.since(&start.matrix), self.powers(time, &meter));
         let (slc, total, nvram, host) = (end.slc_since(start), matrix.total(), end.nvram_since(start), meter.host);
         let (device, buffer) = (&self.experiment.device, self.buffer((start, &end), powers.as_ref()));
+        let page_sectors = self.sizing.geometry.sectors_per_page();
         let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
@@ -59,7 +61,7 @@ impl Run<'_> {
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
             recyclings: self.recyclings(start),
-            fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref()),
+            fdp: FdpRecord::between(start.placement.as_ref(), end.placement.as_ref(), (page_sectors, start.time)),
             groups: GroupsRecord::between(start.groups.as_ref(), end.groups.as_ref()),
             zones: zones(&meter, start, &end),
             gc: end.gc_since(start),
@@ -213,7 +215,8 @@ impl Run<'_> {
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];
         let found = found.into_iter().flatten().chain(unused_chances(self.experiment, record));
-        found.chain(sample::notices(record)).collect()
+        let missed = reservations_missed(self.experiment, record.tenants.as_deref());
+        found.chain(missed).chain(sample::notices(record)).collect()
     }
 
     /// Memory needed by firmware, plus `host`, a file system's need above it.

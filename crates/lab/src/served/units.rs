@@ -4,7 +4,7 @@ use super::Served;
 use crate::config::{Experiment, Sizing};
 use nandlab_ftl::page::{Placement, Stripe};
 use nandlab_ftl::{FtlConfig, PlacementUse};
-pub use nandlab_ftl::{PlacementEvent, PlacementEvents};
+pub use nandlab_ftl::{LoggedEvent, PlacementEvent, PlacementEvents};
 use nandlab_nand::PlacementIds;
 
 /// The constants of data placement.

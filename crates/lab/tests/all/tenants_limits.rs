@@ -1,4 +1,4 @@
-//! Limits of tenants against closed forms; tenants that play a trace, or run jobs of fio.
+//! Limits and reservations of tenants against closed forms; tenants that play a trace, or run jobs of fio.
 
 use crate::support::{record, refused};
 use nandlab_lab::record::{Record, TenantRecord};
@@ -94,6 +94,93 @@ fn a_limit_without_a_rate_is_refused() {
         let text = format!("{}{DEVICE}", tenant("a", &format!("limit = {limit}"), READS));
         let said = refused(&text, &[]).to_string();
         assert!(said.contains("limit") && said.contains(word), "{said}");
+    }
+}
+
+/// One die, of which one command at a time asks: a read takes 50 us in the array and (4096 + 128) bytes at 2.5 ns.
+const ONE_DIE: &str = "[precondition]\nfill = \"sequential\"\n[ftl.page]\n[device]\nprofile = \"generic\"\n\
+                       capacity = \"64 MiB\"\n[host.queues]\ncommands = 1\n";
+const READS_PER_S: f64 = 1e6 / 60.56;
+
+/// One tenant of each reservation in reads/s, with 8 of 20,000 reads outstanding in its queue, on one die.
+fn reserved(reserves: &[&str]) -> Record {
+    let reads = "uniform = { requests = 20000, read_share = 1.0 }";
+    let one = |(at, reserve): (usize, &&str)| tenant(&format!("t{at}"), &format!("queue_depth = 8\n{reserve}"), reads);
+    let tenants: String = reserves.iter().enumerate().map(one).collect();
+    record(&format!("{tenants}{ONE_DIE}"), &[])
+}
+
+fn is_near(got: f64, expected: f64) -> bool {
+    (got / expected - 1.0).abs() < 0.01
+}
+
+/// A tenant beside two that flood gets the larger one of its reservation and a third; the others share what is left.
+#[test]
+fn a_reservation_is_had_before_arbitration() {
+    for (reserve, got) in [("", 1.0 / 3.0), ("0.2", 1.0 / 3.0), ("0.5", 0.5), ("0.8", 0.8)] {
+        let key = |share: f64| format!("reserve = {{ requests_per_s = {} }}", share * READS_PER_S);
+        let reserve = reserve.parse().map_or_else(|_| String::new(), key);
+        let record = reserved(&[&reserve, "", ""]);
+        let rates: Vec<_> = rows(&record).iter().map(|row| row.requests_per_s / READS_PER_S).collect();
+        let rest = (1.0 - got) / 2.0;
+        assert!(is_near(rates[0], got), "{reserve}: {rates:?}");
+        assert!(is_near(rates[1], rest) && is_near(rates[2], rest), "{reserve}: {rates:?}");
+        assert_eq!(rows(&record)[0].reserve_met.is_some(), !reserve.is_empty());
+        assert!(rows(&record)[0].reserve_met.is_none_or(|met| met > 0.99) && record.notices.is_empty(), "{record:?}");
+    }
+    // Bytes alike: a read has 4096.
+    let mb = format!("reserve = {{ mb_per_s = {} }}", 0.6 * READS_PER_S * 4096.0 / 1e6);
+    let record = reserved(&[&mb, "", ""]);
+    assert!(is_near(rows(&record)[0].requests_per_s, 0.6 * READS_PER_S), "{record:?}");
+}
+
+/// An eleventh by turns, and three eighths reserved: commands that come at their own times wait for no turn.
+#[test]
+fn a_reservation_holds_for_commands_with_times_of_their_own() {
+    let rate = 0.375 * READS_PER_S;
+    let open = format!("uniform = {{ requests = 5000, read_share = 1.0, requests_per_s = {} }}", rate * 0.99);
+    let floods: Vec<_> = (0..10)
+        .map(|at| tenant(&format!("f{at}"), "queue_depth = 8", "uniform = { requests = 1000000, read_share = 1.0 }"))
+        .collect();
+    let with = |keys: &str| {
+        let tenants = [vec![tenant("open", keys, &open)], floods.clone()].concat().concat();
+        record(&format!("{tenants}{ONE_DIE}"), &[]).tenants.unwrap().swap_remove(0)
+    };
+    let without = with("");
+    let reserved = with(&format!("reserve = {{ requests_per_s = {rate} }}"));
+    assert!(is_near(without.requests_per_s, READS_PER_S / 11.0), "{without:?}");
+    // All that come are had, and the mean wait is some reads, not thousands.
+    assert!((reserved.requests_per_s / (rate * 0.99) - 1.0).abs() < 0.05, "{reserved:?}");
+    assert!(reserved.wait_us.unwrap() < without.wait_us.unwrap() / 100.0, "{reserved:?} {without:?}");
+}
+
+/// 0.9 and 0.6 of the device: the two take turns when each is due, by the time since when it is, so both get two thirds of
+/// their reservations; the third gets nothing.
+#[test]
+fn reservations_beyond_the_device_are_told() {
+    let key = |share: f64| format!("reserve = {{ requests_per_s = {} }}", share * READS_PER_S);
+    let record = reserved(&[&key(0.9), &key(0.6), ""]);
+    let rows = rows(&record);
+    for (row, share) in rows.iter().zip([0.9, 0.6]) {
+        assert!(is_near(row.requests_per_s, share / 1.5 * READS_PER_S), "{row:?}");
+        assert!(is_near(row.reserve_met.unwrap(), 1.0 / 1.5), "{row:?}");
+        let told = format!("tenant {} got 66.", row.name);
+        assert!(record.notices.iter().any(|notice| notice.starts_with(&told)), "{:?}", record.notices);
+    }
+    assert!(rows[2].requests < 10 && rows[2].reserve_met.is_none(), "{:?}", rows[2]);
+}
+
+#[test]
+fn a_reservation_that_cannot_hold_is_refused() {
+    let bound = "[host.queues]\ncommands = 4\n";
+    for (keys, bound, word) in [
+        ("reserve = {}", bound, "requests_per_s"),
+        ("reserve = { mb_per_s = 0 }", bound, "0.000001"),
+        ("reserve = { requests_per_s = 20 }\nlimit = { requests_per_s = 10 }", bound, "limit is 10"),
+        ("reserve = { requests_per_s = 20 }", "", "host.queues.commands"),
+    ] {
+        let said = refused(&format!("{}{bound}{DEVICE}", tenant("a", keys, READS)), &[]).to_string();
+        assert!(said.contains("reserve") && said.contains(word), "{said}");
     }
 }
 

@@ -8,7 +8,7 @@ use super::command::{Answer, Command, Status};
 use super::identifiers::number;
 use super::page::Page;
 use crate::{Placed, Placing};
-use nandlab_lab::served::PlacementEvent;
+use nandlab_lab::served::{LoggedEvent, PlacementEvent};
 use nandlab_nand::PlacementId;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,8 +96,10 @@ impl Log {
 
     fn hear_all(&self, state: &mut State, placing: &Placing, placed: &dyn Placed) {
         let (events, time_ms) = placed.events();
-        for (id, event) in events.since(state.heard) {
-            let (kind, pages) = match event {
+        for LoggedEvent { id, what, .. } in events.since(state.heard) {
+            let (kind, pages) = match what {
+                // Logged with the identifier of the command, which may name neither a group nor a handle.
+                PlacementEvent::Invalid => continue,
                 PlacementEvent::Unfilled => (kind::UNFILLED, 0),
                 PlacementEvent::Ended => (kind::ENDED, 0),
                 PlacementEvent::Moved(pages) => (kind::MOVED, pages),

@@ -16,6 +16,8 @@
 //! A tenant with a limit asks as before, but its commands come into the queues no faster than its token buckets let them.
 //! What they wait for counts as a wait in the queue.
 //!
+//! A tenant with a reservation goes before arbitration when it is behind, see [`Reserve`].
+//!
 //! ## Differences
 //! Taking a command costs no time of its own. The controller takes the next one at the moment when another ends.
 //!
@@ -27,6 +29,7 @@ mod above;
 mod limit;
 mod parts;
 mod queues;
+mod reserve;
 
 use crate::origins::{named, origins};
 use crate::{Kind, Options, Setting, Workload, WorkloadConfig, WorkloadError};
@@ -40,7 +43,9 @@ use nandlab_index::IndexConfig;
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::Origin;
 pub use parts::Part;
-use queues::{Asker, Controller, Pace, Queue};
+use queues::{Asker, Controller, Pace, Queue, Rates};
+use reserve::Due;
+pub use reserve::Reserve;
 use serde::{Deserialize, Serialize};
 
 /// Most queues of a tenant, and most outstanding commands in one.
@@ -100,6 +105,10 @@ pub struct Tenant {
     /// The most requests and bytes a second that it gets; no limit unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
+    /// The least requests and bytes a second that it gets before arbitration, as long as it asks and the device can; nothing is
+    /// reserved unless given. It needs `host.queues.commands`: without it no command waits in a queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<Reserve>,
 }
 
 /// When a tenant's commands come.
@@ -166,8 +175,11 @@ impl Config {
             }
             queues.extend((0..tenant.queues).map(|_| Queue::new(askers.len(), tenant.depth(), tenant.priority)));
             let of_it = queues.len() - tenant.queues as usize..queues.len();
-            let buckets = tenant.limit.as_ref().map(Buckets::new);
-            askers.push(Asker::new(source, (origin, region.first), of_it, (tenant.pace(), buckets))?);
+            let rates = Rates {
+                buckets: tenant.limit.as_ref().map(Buckets::new),
+                due: tenant.reserve.as_ref().map(|reserve| Due::new(reserve, setting.queues.longest_turn())),
+            };
+            askers.push(Asker::new(source, (origin, region.first), of_it, (tenant.pace(), rates))?);
         }
         let names = named(self.tenant.iter().map(|tenant| tenant.name.as_str()));
         Ok(Box::new(Controller::new(&setting.queues, askers, queues, (names, self.until))?))
@@ -243,7 +255,7 @@ impl Tenant {
             _ => {}
         }
         self.limit.map_or(Ok(()), |limit| limit.check(&key("limit")))?;
-        Ok(())
+        self.reserve.map_or(Ok(()), |reserve| reserve.check(&key("reserve"), self.limit.as_ref()))
     }
 
     /// An error of its generator, with the key inside this table.

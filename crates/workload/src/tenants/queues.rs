@@ -1,6 +1,7 @@
 //! Submission queues in time: when commands come into them, and when the controller takes them out.
 
 use super::limit::Buckets;
+use super::reserve::Due;
 use super::Until;
 use crate::{Workload, WorkloadError};
 use nandlab_block::{Arbiter, Completion, Priority, Queues, Request};
@@ -22,6 +23,12 @@ pub(super) enum Pace {
     Own,
 }
 
+/// The most and the least that a tenant gets.
+pub(super) struct Rates {
+    pub(super) buckets: Option<Buckets>,
+    pub(super) due: Option<Due>,
+}
+
 /// A tenant at work.
 pub(super) struct Asker {
     source: Box<dyn Workload>,
@@ -31,7 +38,7 @@ pub(super) struct Asker {
     /// Its queues.
     queues: Range<usize>,
     pace: Pace,
-    buckets: Option<Buckets>,
+    rates: Rates,
     /// With buckets, of a closed loop: the places for a command and the times since when they wait for one.
     asks: VecDeque<(Time, usize)>,
     /// The queue that gets its next open command, if there is room.
@@ -50,7 +57,7 @@ impl Asker {
         source: Box<dyn Workload>,
         (origin, first): (Origin, u64),
         queues: Range<usize>,
-        (pace, buckets): (Pace, Option<Buckets>),
+        (pace, rates): (Pace, Rates),
     ) -> Result<Self, WorkloadError> {
         let turn = queues.start;
         let mut asker = Self {
@@ -59,7 +66,7 @@ impl Asker {
             first,
             queues,
             pace,
-            buckets,
+            rates,
             asks: VecDeque::new(),
             turn,
             ahead: VecDeque::new(),
@@ -91,12 +98,12 @@ impl Asker {
 
     /// Whether a command comes as soon as there is a place for it.
     fn comes_at_once(&self) -> bool {
-        self.pace == Pace::Closed && self.buckets.is_none()
+        self.pace == Pace::Closed && self.rates.buckets.is_none()
     }
 
     /// No command comes earlier, whatever it waits for.
     fn opens(&self) -> Time {
-        self.buckets.as_ref().map_or(0, Buckets::opens)
+        self.rates.buckets.as_ref().map_or(0, Buckets::opens)
     }
 
     /// Its next request, in its part of the device.
@@ -217,8 +224,11 @@ impl Controller {
         let into = &mut self.queues[queue];
         let asker = &mut self.askers[into.asker];
         let Some(request) = asker.next()? else { return Ok(false) };
-        if let Some(buckets) = &mut asker.buckets {
+        if let Some(buckets) = &mut asker.rates.buckets {
             buckets.take(&request, at);
+        }
+        if let Some(due) = asker.rates.due.as_mut().filter(|_| asker.taken + 1 == asker.came) {
+            due.wake(at);
         }
         let came = match asker.asks.pop_front() {
             _ if asker.is_open() => request.time,
@@ -325,6 +335,26 @@ impl Controller {
         }
     }
 
+    /// Takes a command: the one that was due first to a tenant with a reservation, or else one by arbitration.
+    fn take(&mut self) -> Option<usize> {
+        let oldest = |asker: &Asker| {
+            let heads = asker.queues.clone().filter_map(|queue| Some((self.queues[queue].waiting.front()?, queue)));
+            heads.map(|((came, number, _), queue)| (*came, *number, queue)).min()
+        };
+        let due = |(at, asker): (usize, &Asker)| {
+            let due = asker.rates.due.as_ref()?;
+            let (.., queue) = oldest(asker)?;
+            Some((due.at(), at, queue)).filter(|&(time, ..)| time <= self.now)
+        };
+        match self.askers.iter().enumerate().filter_map(due).min() {
+            Some((.., queue)) => {
+                self.arbiter.take_from(queue);
+                Some(queue)
+            }
+            None => self.arbiter.take(),
+        }
+    }
+
     /// A command from `queue` with this number at its tenant ends at `end`.
     fn end(&mut self, (queue, number): (usize, u64), end: Time) {
         self.ends.insert((end, self.numbered, queue));
@@ -347,7 +377,7 @@ impl Workload for Controller {
             let Some(time) = self.next_take().filter(|_| room > 0) else { return Ok(0) };
             self.advance(time)?;
             self.now = time;
-            match self.arbiter.take() {
+            match self.take() {
                 Some(queue) => break queue,
                 // A workload that paces itself had no command after all. Ends that nobody told may come before the next one.
                 None if self.later.is_some() => return Ok(0),
@@ -359,7 +389,11 @@ impl Workload for Controller {
             unreachable!("the arbiter counts what waits")
         };
         (self.last, self.last_number) = (from.asker, number);
-        self.askers[from.asker].taken += 1;
+        let asker = &mut self.askers[from.asker];
+        asker.taken += 1;
+        if let Some(due) = &mut asker.rates.due {
+            due.take(&request, self.now);
+        }
         self.free -= 1;
         self.waited = self.now - came;
         batch.push(Request { time: self.now, ..request });

@@ -6,7 +6,7 @@ use super::{Config, Noted, Pages, Scheme};
 use crate::parts::blocks::scan::Scans;
 use crate::parts::placement::{Fdp, Layout, PlacementUse};
 use crate::{error, FtlError};
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId, Rules};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId, Rules, SectorMask};
 
 impl Config {
     /// Checks the placement by the host on a device.
@@ -82,6 +82,14 @@ impl Pages {
         let die = self.die_of_unit(handle);
         let die = self.store_on(scheme, nand, (die, handle), at, page)?;
         self.collect(scheme, nand, die)
+    }
+
+    /// The host wrote only these sectors of the page that it wrote last.
+    pub(crate) fn wrote_part(&mut self, at: Lpn, sectors: SectorMask) {
+        if self.placing.is_by_host() {
+            let rest = self.geometry.sectors_per_page() - sectors.count();
+            self.placing.fdp_mut().into_iter().for_each(|fdp| fdp.merged(at, rest));
+        }
     }
 
     /// The die for the next page through a handle: those of its unit in turn, except dies that hold more than their share.

@@ -37,8 +37,8 @@ mod units;
 
 use super::{Moved, PlacementPolicy, Written};
 use events::Listener;
-pub use events::{PlacementEvent, PlacementEvents};
-use nandlab_nand::{BlockId, Geometry, Lpn, Origin, PlacementId};
+pub use events::{LoggedEvent, PlacementEvent, PlacementEvents};
+use nandlab_nand::{BlockId, Geometry, Lpn, Origin, PlacementId, Time};
 pub(crate) use options::Layout;
 use options::{as_blocks, Destinations};
 pub use options::{Handles, Options, Origins};
@@ -49,6 +49,8 @@ pub(crate) use units::Units;
 pub struct HandleUse {
     /// Pages that the host wrote through it.
     pub host_pages: u64,
+    /// Sectors of these pages that the host did not write: a page is programmed whole, with what was in it before.
+    pub merged_sectors: u64,
     /// Pages last written through it that were moved.
     pub moved_pages: u64,
     /// Reclaim units begun for pages of the host.
@@ -143,7 +145,13 @@ impl Fdp {
             return asked;
         }
         self.used.invalid_identifiers += 1;
+        self.listener.invalid(asked);
         PlacementId::of(0)
+    }
+
+    /// A page of the host comes with a request of that time.
+    pub(crate) fn comes(&mut self, arrival: Time) {
+        self.listener.comes(arrival);
     }
 
     /// Group and handle for a page of the host.
@@ -213,6 +221,12 @@ impl Fdp {
     /// Counts a page of the host that another group took.
     pub(crate) fn changed_implicitly(&mut self) {
         self.used.implicit_changes += 1;
+    }
+
+    /// The host wrote all of the page's sectors but so many.
+    pub(crate) fn merged(&mut self, at: Lpn, sectors: u32) {
+        let handle = self.handle_of(at);
+        self.used.handles[usize::from(handle)].merged_sectors += u64::from(sectors);
     }
 
     /// Counts an update of a handle whose unit has no page.

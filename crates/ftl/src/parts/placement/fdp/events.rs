@@ -1,6 +1,6 @@
 //! What the drive does to reclaim units that a host may want to hear of: a handle begins another unit, pages move.
 
-use nandlab_nand::{BlockId, PlacementId};
+use nandlab_nand::{BlockId, PlacementId, Time};
 use std::collections::VecDeque;
 
 /// Events that are kept, the newest ones.
@@ -13,8 +13,21 @@ pub enum PlacementEvent {
     Unfilled,
     /// The unit was full, and a page of the host began another one.
     Ended,
+    /// A write or an update named a group or a handle that there is not.
+    Invalid,
     /// A collected block had so many pages that were last written through the handle, and they moved.
     Moved(u32),
+}
+
+/// An event in its order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoggedEvent {
+    /// When the request came that wrote the host's last page before the event, ns; 0 without time.
+    pub after: Time,
+    /// Group and handle.
+    pub id: PlacementId,
+    /// What happened.
+    pub what: PlacementEvent,
 }
 
 /// The newest events since the mount.
@@ -22,14 +35,16 @@ pub enum PlacementEvent {
 pub struct PlacementEvents {
     /// Events since the mount.
     pub count: u64,
-    /// The newest of them with their handles, the oldest first.
+    /// The newest of them, the oldest first.
     #[serde(skip)]
-    pub newest: VecDeque<(PlacementId, PlacementEvent)>,
+    pub newest: VecDeque<LoggedEvent>,
+    #[serde(skip)]
+    after: Time,
 }
 
 impl PlacementEvents {
     /// Those that came after the first `heard`, the oldest first; events that were dropped are left out.
-    pub fn since(&self, heard: u64) -> impl Iterator<Item = (PlacementId, PlacementEvent)> + '_ {
+    pub fn since(&self, heard: u64) -> impl Iterator<Item = LoggedEvent> + '_ {
         let new = self.count.saturating_sub(heard).min(self.newest.len() as u64);
         self.newest.iter().skip(self.newest.len() - new as usize).copied()
     }
@@ -38,7 +53,7 @@ impl PlacementEvents {
         if self.newest.len() == KEPT {
             self.newest.pop_front();
         }
-        self.newest.push_back((id, what));
+        self.newest.push_back(LoggedEvent { after: self.after, id, what });
         self.count += 1;
     }
 }
@@ -62,6 +77,16 @@ pub(super) struct Listener {
 }
 
 impl Listener {
+    /// A page of the host comes with a request of that time.
+    pub(super) fn comes(&mut self, arrival: Time) {
+        self.events.after = arrival;
+    }
+
+    /// A request names a group or a handle that there is not.
+    pub(super) fn invalid(&mut self, id: PlacementId) {
+        self.events.add(id, PlacementEvent::Invalid);
+    }
+
     /// The handle begins a unit for a page of the host. A unit that the host ended, or a mount closed, is no event.
     pub(super) fn began(&mut self, id: PlacementId) {
         if self.filling.contains(&id) {
@@ -107,7 +132,7 @@ mod tests {
     const OTHER: PlacementId = PlacementId { group: 1, handle: 1 };
 
     fn heard(listener: &Listener, since: u64) -> Vec<(PlacementId, PlacementEvent)> {
-        listener.events.since(since).collect()
+        listener.events.since(since).map(|event| (event.id, event.what)).collect()
     }
 
     #[test]
@@ -148,5 +173,15 @@ mod tests {
         }
         assert_eq!((listener.events.count, heard(&listener, 0).len()), (KEPT as u64 + 10, KEPT));
         assert!(heard(&listener, 0).iter().all(|&(id, _)| id == ONE));
+    }
+
+    #[test]
+    fn an_event_has_the_time_of_the_request_before_it() {
+        let mut listener = Listener::default();
+        listener.invalid(OTHER);
+        listener.comes(700);
+        listener.updated(ONE, true);
+        let told: Vec<_> = listener.events.since(0).map(|event| (event.after, event.id, event.what)).collect();
+        assert_eq!(told, [(0, OTHER, PlacementEvent::Invalid), (700, ONE, PlacementEvent::Unfilled)]);
     }
 }
