@@ -5,8 +5,14 @@ use crate::Ftl;
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_nand::{Lpn, Nand, Time};
 
+/// Fewest pages that are written together: among few, none can be prefetched early enough.
+const FEWEST: usize = 64;
+
 /// Pages that are enough to be written together.
 const MOST_GATHERED: u32 = 1024;
+
+/// Most pages of a request that is gathered: a longer one would take memory, and gains nothing.
+const LONGEST: u32 = 1 << 16;
 
 impl<F: Ftl, N: Nand> Disk<F, N> {
     /// Carries out a batch of requests that all come at `at` and take no time. It returns how many went well.
@@ -15,21 +21,28 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         let mut place = 0;
         while place < requests.len() {
             let count = if takes_batches { self.gather(&requests[place..]) } else { 0 };
-            let done = if count > 0 {
-                self.write_gathered(&requests[place..place + count], at)
-            } else {
-                self.prefetch(&requests[place..]);
-                let request = &requests[place];
-                self.refuse_outside(request)
-                    .and_then(|()| self.carry_out(&Request { time: at, ..*request }, Payload::None))
-                    .map_err(|error| (0, error))
-            };
-            if let Err((written, error)) = done {
-                return (place + written, Err(error));
+            if self.gathered.len() >= FEWEST {
+                if let Err((written, error)) = self.write_gathered(&requests[place..place + count], at) {
+                    return (place + written, Err(error));
+                }
+                place += count;
+                continue;
+            }
+            for request in place..place + count.max(1) {
+                self.prefetch(&requests[request..]);
+                if let Err(error) = self.submit_untimed_one(&requests[request], at) {
+                    return (request, Err(error));
+                }
             }
             place += count.max(1);
         }
         (requests.len(), Ok(()))
+    }
+
+    #[inline(always)]
+    fn submit_untimed_one(&mut self, request: &Request, at: Time) -> Result<(), Error> {
+        self.refuse_outside(request)?;
+        self.carry_out(&Request { time: at, ..*request }, Payload::None)
     }
 
     /// Whether a request writes whole pages, all of them on this disk.
@@ -46,15 +59,16 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         let (mut pages, mut longest) = (0, 0);
         let goes_along = |request: &&Request| {
             let is_alike = request.origin == first.origin && request.placement == first.placement;
-            let goes_along = is_alike && self.is_whole_pages(request) && pages < MOST_GATHERED;
-            longest = longest.max(request.sectors);
-            pages += request.sectors >> self.page_shift;
+            let own = request.sectors >> self.page_shift;
+            let goes_along = is_alike && self.is_whole_pages(request) && pages < MOST_GATHERED && own <= LONGEST;
+            longest = longest.max(own);
+            pages += own.min(LONGEST);
             goes_along
         };
         let count = requests.iter().take_while(goes_along).count();
         let first_page = |request: &Request| (request.sector >> self.page_shift) as u32;
         self.gathered.clear();
-        if longest >> self.page_shift <= 1 {
+        if longest <= 1 {
             self.gathered.extend(requests[..count].iter().map(|request| Lpn(first_page(request))));
         } else {
             let pages =

@@ -68,6 +68,7 @@ impl Pages {
         pages: &[Lpn],
     ) -> Result<(), (usize, FtlError)> {
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
+        pages.iter().take(LOOKAHEAD).for_each(|&at| scheme.prefetch(at));
         let mut written = 0;
         while written < pages.len() {
             let (stored, paid) = self.store_stretch(scheme, nand, &pages[written..]);
@@ -236,14 +237,14 @@ mod tests {
     /// A fill, writes of one and more pages by two authors, trims and flushes, in batches of 700.
     fn batches() -> Vec<Vec<Request>> {
         let mut random = Random::new(11);
-        let mut request = |place: u64| match random.below(60) {
+        let mut request = |place: u64| match random.below(400) {
             _ if place < LOGICAL => Request::new(Op::Write, place, 1),
             0 => Request::new(Op::Flush, 0, 0),
             1 => Request::new(Op::Trim, random.below(LOGICAL), 1),
             2 => Request { origin: Origin(3), ..Request::new(Op::Write, random.below(LOGICAL), 1) },
             3 => Request::new(Op::Write, random.below(LOGICAL - 100), 100),
             // Often the same page twice in a row.
-            4..=9 => Request::new(Op::Write, random.below(3), 1),
+            4..=40 => Request::new(Op::Write, random.below(3), 1),
             _ => Request::new(Op::Write, random.below(LOGICAL), 1),
         };
         let all: Vec<Request> = (0..40 * 700).map(&mut request).collect();
