@@ -36,7 +36,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level0_slowdown: Option<u32>,
     /// Compactions at once in the background, beside a flush of a memtable, up to 64; 0: flushes and compactions run in
-    /// the foreground, and so they do on a device without times. A tree directly on zones takes 0 alone.
+    /// the foreground, and so they do on a device without times.
     pub threads: u32,
     /// Requests that each flush or compaction keeps under way, 1 to 1024, 4 unless given; with `threads` only.
     #[serde(skip_serializing_if = "Option::is_none")]

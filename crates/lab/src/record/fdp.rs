@@ -34,8 +34,7 @@ const MOST_EVENTS: usize = 64;
 pub struct PlacementEventRecord {
     /// Arrival of the request that wrote the host's last page before it, us from the workload's start.
     pub after_us: f64,
-    /// `"ended"`: a full unit was replaced. `"unfilled"`: the host ended a unit that had room left. `"moved"`: pages moved from a
-    /// collected block. `"invalid_identifier"`: a request named an unknown group or handle.
+    /// What happened.
     pub event: PlacementEventKind,
     /// Its reclaim group, or the one that the request named.
     pub group: u8,

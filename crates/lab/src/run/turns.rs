@@ -1,6 +1,6 @@
 //! An index or a file system as a tenant: requests of a program that calls its device and waits.
 //!
-//! The program runs in a thread of its own, and takes turns with the run: only one of both works at any moment. The
+//! The program runs in a thread of its own, and takes turns with the run: only one of the two works at any moment. The
 //! program's turn ends when it waits for one of its requests, or for a time ([`Queued::step`]). The run goes on with all
 //! tenants, and gives the turn back at the simulated time of the end, or at the time waited for. So the order of requests
 //! follows from simulated times alone, and a result is the same on each machine.

@@ -1,4 +1,4 @@
-//! Copies of many pages at once.
+//! Programs and copies of many pages at once.
 
 use super::{Counting, SpareStore};
 use crate::address::{BlockId, Lpn, Ppa, Seq};

@@ -87,8 +87,8 @@ pub struct Tenant {
     /// Its submission queues, 1 to 64.
     #[serde(default = "one")]
     pub queues: u32,
-    /// Commands outstanding in each queue, waiting or under way; 1 unless given, and 65,536 for commands that come at times of
-    /// their own.
+    /// Commands outstanding in each queue, waiting or under way; unless given 1 in a closed loop, and 65,536 for
+    /// commands with times and for fio, indexes and file systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
     /// The class of its queues; it counts only with weighted arbitration.

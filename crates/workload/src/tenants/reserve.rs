@@ -3,13 +3,13 @@
 //! ## Idea
 //! Each command has a time at which it is due: a period after the one before it, or when it came if none waited then. When the
 //! controller takes a command and one is due, the one that was due first goes, whatever the queues' turns are. So
-//! reservations beyond what the device can are met in proportion.
+//! reservations that the device cannot meet are met in proportion.
 //!
 //! ## Differences
 //! What a tenant gets in its turns counts for its reservation, and a command that goes first takes no turn. So a tenant that
 //! always asks gets the larger one of its reservation and its share. In mClock it is the other way round: a reserved
 //! command counts against the share, and one in its turn does not count for the reservation. The sums are the same. A
-//! tenant is never ahead by more than a round of the arbiter, so what it got in a quiet time costs it nothing later.
+//! tenant is never ahead by more than a round of the arbiter, so what it got in a quiet time costs it at most a round later.
 //!
 //! ## References
 //! A. Gulati, A. Merchant, P. J. Varman: mClock: Handling throughput variability for hypervisor IO scheduling. OSDI 2010.

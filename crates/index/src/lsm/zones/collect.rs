@@ -11,7 +11,7 @@ const MOVE_BYTES: u64 = 256 << 10;
 
 impl ZoneFiles<'_> {
     /// Moves the live extents out of the zone with the most dead sectors, for a file of this lifetime; returns the moved
-    /// files. A log needs an empty zone: for its sake an active zone is emptied into others, if none has dead sectors.
+    /// files. A log needs an empty zone: for its sake an active zone is emptied into others, if no zone with dead sectors can be.
     ///
     /// Nothing moves if no zone can be emptied so.
     pub(super) fn collect(&mut self, movable: &[FileId], lifetime: Lifetime) -> Result<Vec<FileId>, IndexError> {
