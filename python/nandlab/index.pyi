@@ -103,8 +103,8 @@ def lsm(
             is put off. With `threads`: tables of level 0 from which on puts are slowed down; RocksDB's
             20 unless given.
         threads: Compactions at once in the background, beside a flush of a memtable, up to 64; 0:
-            flushes and compactions run in the foreground, and so they do on a device without times. A
-            tree directly on zones takes 0 alone. Default 0.
+            flushes and compactions run in the foreground, and so they do on a device without times.
+            Default 0.
         queue_depth: Requests that each flush or compaction keeps under way, 1 to 1024, 4 unless given;
             with `threads` only.
         level0_stop: Tables of level 0 at which puts stop, 36 unless given; with `threads` only.

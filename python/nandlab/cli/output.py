@@ -50,11 +50,16 @@ def print_table(
         click.echo("\n".join(lines(rows, titles, right)), err=to_stderr)
         return
     width = _columns(stream)
+    gap = 2 if width >= COMFORTABLE or not titles else 0
+    columns = max(map(len, [titles, *rows]), default=0)
+    rows = [[visible(cell) for cell in row] + [""] * (columns - len(row)) for row in rows]
+    titles = [*titles, *[""] * (columns - len(titles))] if titles else ()
+    if titles and _narrowest(rows, titles, right, gap) > width:
+        gap = 0
     tables: Iterable[tuple[Sequence[Sequence[str]], Sequence[str], Sequence[int]]] = [(rows, titles, right)]
-    if titles and len(right) > 1 and _narrowest(rows, titles, right) > width:
+    if titles and len(right) > 1 and _narrowest(rows, titles, right, gap) > width:
         turned = _turned(width, rows, titles, right)
         tables = ((part, heads, range(1, len(heads))) for part, heads in turned)
-    gap = 2 if width >= COMFORTABLE or not titles else 0
     for part, heads, numbers in tables:
         told = lines(part, heads, numbers, gap, width)
         if heads and os.environ.get("TERM", "dumb") not in ("dumb", "unknown"):
@@ -120,13 +125,18 @@ def _narrowed(widths: Sequence[int], right: Sequence[int], room: int) -> list[in
 def _broken(line: str, width: int) -> list[str]:
     """A line in pieces of at most `width` columns, broken between words where there are any."""
     pieces = []
-    while _letters(line) > max(width, 1):
-        fits = next(end for end in range(len(line), 0, -1) if end == 1 or _letters(line[:end]) <= width)
-        end = line.rfind(" ", 1, fits + 1)
-        end = fits if end < 0 else end
+    line = line.rstrip()
+    while line:
+        fits, taken = 0, 0
+        while fits < len(line) and (fits == 0 or taken + _letters(line[fits]) <= width):
+            taken += _letters(line[fits])
+            fits += 1
+        indent = len(line) - len(line.lstrip())
+        space = line.rfind(" ", indent + 1, fits + 1)
+        end = len(line) if fits == len(line) else space if space > 0 else fits
         pieces.append(line[:end].rstrip())
         line = line[end:].lstrip()
-    return [*pieces, line]
+    return pieces or [""]
 
 
 def _letters(text: str) -> int:
@@ -144,7 +154,7 @@ def _letters(text: str) -> int:
 def _columns(stream: TextIO) -> int:
     """How wide a terminal is."""
     given = os.environ.get("COLUMNS", "")
-    if given.isdecimal():
+    if given.isdecimal() and int(given) > 0:
         return int(given)
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
@@ -162,11 +172,14 @@ def _width(cells: Iterable[str]) -> int:
     return max((_letters(cell) for cell in cells), default=0)
 
 
-def _narrowest(rows: Sequence[Sequence[str]], titles: Sequence[str], right: Sequence[int]) -> int:
+def _narrowest(rows: Sequence[Sequence[str]], titles: Sequence[str], right: Sequence[int], gap: int) -> int:
     """How wide a table is when its words are broken and its numbers are not."""
-    cells = [[*title.split("\n"), *(row[at] for row in rows)] for at, title in enumerate(titles)]
+    cells = [
+        [part for text in column for part in text.split("\n")] for column in zip(titles, *rows, strict=True)
+    ]
     widths = [_width(column) for column in cells]
-    return sum((width if at in right else min(width, READABLE)) + APART for at, width in enumerate(widths))
+    least = [width if at in right else min(width, READABLE) for at, width in enumerate(widths)]
+    return sum(least) + (gap + 1) * (len(least) - 1)
 
 
 def _turned(

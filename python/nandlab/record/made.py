@@ -283,9 +283,7 @@ class PlacementEvent(View):
     Attributes:
         after_us: Arrival of the request that wrote the host's last page before it, us from the workload's
             start.
-        event: `"ended"`: a full unit was replaced. `"unfilled"`: the host ended a unit that had room left.
-            `"moved"`: pages moved from a collected block. `"invalid_identifier"`: a request named an unknown
-            group or handle. `ended`: a full unit was replaced; `unfilled`: the host ended a unit that had
+        event: What happened. `ended`: a full unit was replaced; `unfilled`: the host ended a unit that had
             room left; `moved`: pages moved from a collected block; `invalid_identifier`: a request named an
             unknown group or handle.
         group: Its reclaim group, or the one that the request named.

@@ -49,7 +49,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     #[inline(always)]
     fn is_whole_pages(&self, request: &Request) -> bool {
         let is_whole = (request.sector | u64::from(request.sectors)) & ((1 << self.page_shift) - 1) == 0;
-        request.op == Op::Write && is_whole && request.end() <= self.sectors
+        request.op == Op::Write && request.sectors > 0 && is_whole && request.end() <= self.sectors
     }
 
     /// Gathers the pages of the first requests that write whole pages for the same author and placement. It returns the number

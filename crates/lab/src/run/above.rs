@@ -6,7 +6,7 @@ use super::turns::{Seat, Turns};
 use crate::control::Control;
 use crate::error::LabError;
 use crate::latency::LatencyMeter;
-use crate::record::{IndexRecord, StopReason, Stopped, TenantFiles, VolumeRecord};
+use crate::record::{IndexRecord, Stopped, TenantFiles, VolumeRecord};
 use nandlab_block::{Completion, Mirror, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError};
 use nandlab_index::IndexConfig;
@@ -64,9 +64,9 @@ impl AllAbove {
     }
 }
 
-/// An end that is the run's end, and no end of the tenant's own.
-fn own(stopped: Option<Stopped>) -> Option<Stopped> {
-    stopped.filter(|stopped| stopped.why != StopReason::Cancelled)
+/// A tenant's own end: what comes after the run's end is nothing of the run.
+fn own(stopped: Option<Stopped>, control: &Control) -> Option<Stopped> {
+    stopped.filter(|_| !control.is_cancelled())
 }
 
 /// An error of a tenant's operations.
@@ -80,7 +80,7 @@ fn play_keys(index: &IndexConfig, mut ops: Box<dyn KeyWorkload>, seed: u64, seat
     let switch = mirror.switch();
     let host = Host { index, seed, keeps_time: true, control: &control, between: &|| Ok(()), explain: &explain };
     let played = host.play(&mut mirror, &switch, &mut *ops)?;
-    Ok(Left { index: Some(played.index), files: None, stopped: own(played.stopped) })
+    Ok(Left { index: Some(played.index), files: None, stopped: own(played.stopped, &control) })
 }
 
 fn play_files(fs: &FsConfig, ops: Box<dyn FileWorkload>, seed: u64, seat: Seat) -> Result<Left, LabError> {
@@ -110,6 +110,7 @@ fn play_files(fs: &FsConfig, ops: Box<dyn FileWorkload>, seed: u64, seat: Seat) 
             Some(Stopped { why, message })
         }
     };
+    let stopped = own(stopped, &player.control);
     let Hands { read_bytes, written_bytes, .. } = player.hands;
     let latency_us = Some(player.latency.summary());
     let record = TenantFiles { read_bytes, written_bytes, latency_us, ..player.record };

@@ -63,8 +63,8 @@ pub(super) fn reservations_missed(experiment: &Experiment, rows: Option<&[Tenant
     let Some(tenants) = experiment.tenants() else { return Vec::new() };
     let told = |((_, tenant), row): ((_, &Tenant), &TenantRecord)| {
         let met = row.reserve_met.filter(|met| *met < NEARLY)?;
-        let waiting = row.wait_us? / 1e6 * row.requests_per_s / met;
-        (tenant.always_asks() || waiting > 1.0).then(|| {
+        let waits = row.wait_us.is_some_and(|wait| wait / 1e6 * row.requests_per_s / met > 1.0);
+        (tenant.always_asks() || waits).then(|| {
             format!(
                 "tenant {} got {:.1} % of what is reserved for it: {:.0} requests/s, {:.1} MB/s",
                 tenant.name,

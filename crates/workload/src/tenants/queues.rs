@@ -344,6 +344,10 @@ impl Controller {
         let due = |(at, asker): (usize, &Asker)| {
             let due = asker.rates.due.as_ref()?;
             let (.., queue) = oldest(asker)?;
+            let (.., request) = self.queues[queue].waiting.front()?;
+            if !due.counts(request) {
+                return None;
+            }
             Some((due.at(), at, queue)).filter(|&(time, ..)| time <= self.now)
         };
         match self.askers.iter().enumerate().filter_map(due).min() {

@@ -103,16 +103,30 @@ impl Due {
         self.next = self.next.map(|next| next.max(now as f64));
     }
 
+    /// Whether a command counts for a reserved rate. One that moves no bytes would never be paid for where only bytes are
+    /// reserved, and so always go first.
+    pub(super) fn counts(&self, request: &Request) -> bool {
+        self.request_ns.is_some() || bytes_of(request) > 0
+    }
+
     /// The controller takes a command at `now`.
     pub(super) fn take(&mut self, request: &Request, now: Time) {
-        let bytes = u64::from(request.sectors) * u64::from(SECTOR_BYTES);
-        let moves = request.op.writes() || request.op == Op::Read;
-        let costs = [self.request_ns, self.byte_ns.map(|ns| if moves { ns * bytes as f64 } else { 0.0 })];
+        let costs = [self.request_ns, self.byte_ns.map(|ns| ns * bytes_of(request) as f64)];
         for (next, cost) in self.next.iter_mut().zip(costs) {
             let Some(cost) = cost else { continue };
             let most = next.max(now as f64 + self.ahead * cost);
             *next = (*next + cost).min(most);
         }
+    }
+}
+
+/// Bytes that a command reads or writes.
+fn bytes_of(request: &Request) -> u64 {
+    let moves = request.op.writes() || request.op == Op::Read;
+    if moves {
+        u64::from(request.sectors) * u64::from(SECTOR_BYTES)
+    } else {
+        0
     }
 }
 
@@ -143,6 +157,16 @@ mod tests {
         assert_eq!(due.at(), 1_000_000);
         due.take(&read(80), 0);
         assert_eq!(due.at(), 4_000_000);
+    }
+
+    #[test]
+    fn a_command_without_bytes_has_no_part_in_reserved_bytes() {
+        let (bytes, requests) = (Some(4.096), Some(1000.0));
+        let of_bytes = Due::new(&Reserve { requests_per_s: None, mb_per_s: bytes }, 1);
+        let of_both = Due::new(&Reserve { requests_per_s: requests, mb_per_s: bytes }, 1);
+        let flush = Request::new(Op::Flush, 0, 0);
+        assert!(of_bytes.counts(&read(8)) && of_both.counts(&flush));
+        assert!(!of_bytes.counts(&flush) && !of_bytes.counts(&Request::new(Op::Trim, 0, 8)));
     }
 
     /// Ten commands at one time leave it two ahead, so the next one is due two periods later.

@@ -243,8 +243,9 @@ mod tests {
             1 => Request::new(Op::Trim, random.below(LOGICAL), 1),
             2 => Request { origin: Origin(3), ..Request::new(Op::Write, random.below(LOGICAL), 1) },
             3 => Request::new(Op::Write, random.below(LOGICAL - 100), 100),
+            4..=6 => Request::new(Op::Write, random.below(LOGICAL + 1), 0),
             // Often the same page twice in a row.
-            4..=40 => Request::new(Op::Write, random.below(3), 1),
+            7..=40 => Request::new(Op::Write, random.below(3), 1),
             _ => Request::new(Op::Write, random.below(LOGICAL), 1),
         };
         let all: Vec<Request> = (0..40 * 700).map(&mut request).collect();

@@ -46,7 +46,8 @@ impl ZoneFiles<'_> {
             .filter(|&zone| live[zone] + self.promised <= empty + open(zone) && !pinned(zone))
             .max_by_key(|&zone| (self.space.zones[zone].written - live[zone], usize::MAX - zone));
         let for_log = || {
-            let into_others = |zone: &usize| live[*zone] + self.promised <= open(*zone) && !pinned(*zone);
+            let into_others =
+                |zone: &usize| live[*zone] > 0 && live[*zone] + self.promised <= open(*zone) && !pinned(*zone);
             active.iter().copied().filter(into_others).min_by_key(|&zone| (live[zone], zone))
         };
         dead.or_else(|| for_log().filter(|_| lifetime == Lifetime::Log))
