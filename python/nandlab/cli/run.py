@@ -103,12 +103,7 @@ def command(  # noqa: PLR0913 - one for each option
     plots = plots_of(drawn)
     experiment = read(file, [*sets, *sample])
     drawn_to = _drawn_to(timeline, timeline_window)
-    outputs = {
-        "--report": report,
-        "--op-log": op_log,
-        "--save-state": save_state,
-        "--timeline": timeline,
-    }
+    outputs = {"--report": report, "--op-log": op_log, "--save-state": save_state, "--timeline": timeline}
     refuse_overwriting(outputs, experiment.inputs())
     log_error: OSError | None = None
     unit = _unit(experiment)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import reprlib
@@ -11,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nandlab import _native, policy, reading
+from nandlab.experiment.digest import digest_of
 from nandlab.experiment.result import Result
 from nandlab.experiment.run import POLL_S, Run, unless_it_failed
-from nandlab.reading import regular
 from nandlab.writing.new_file import readable, target_of
 from nandlab.writing.parquet import csv_beside, require_polars, to_parquet
 from nandlab.writing.plain import plain, refused
@@ -399,7 +398,7 @@ class Experiment:
     def digests(self) -> dict[str, str]:
         """A digest of each file it reads besides its own, by path; empty if a file cannot be read."""
         resolved = self.resolve()
-        return {str(path): _digest(path) for path in [*self._read(resolved), *self._modules(resolved)]}
+        return {str(path): digest_of(path) for path in [*self._read(resolved), *self._modules(resolved)]}
 
     def fingerprint(self) -> str:
         """A text, equal for equal results: the resolved experiment, its files, and this version.
@@ -414,7 +413,7 @@ class Experiment:
         known = {
             "version": _native.version(),
             "experiment": resolved,
-            "files": [_digest(path) for path in [*self._read(resolved), *self._modules(resolved)]],
+            "files": [digest_of(path) for path in [*self._read(resolved), *self._modules(resolved)]],
         }
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
@@ -463,26 +462,6 @@ class Experiment:
         on = f", {device['profile']}" if device else f" in {resolved['fs'][below]['directory']}"
         size = f" {device['capacity']}" if device and "capacity" in device else ""
         return f"{of}: {workload}, {below}{on}{size}, seed {resolved['seed']}>"
-
-
-def _digest(path: Path) -> str:
-    """A file's digest; empty if unreadable: the run reports it."""
-    try:
-        status = path.stat()
-        return _digest_of(os.path.realpath(path), status.st_size, status.st_mtime_ns)
-    except OSError:
-        return ""
-
-
-@functools.lru_cache(maxsize=256)
-def _digest_of(path: str, _size: int, _changed_ns: int) -> str:
-    import hashlib
-
-    whole = hashlib.sha256()
-    with regular(path).open("rb") as file:
-        while piece := file.read(1 << 20):
-            whole.update(piece)
-    return whole.hexdigest()
 
 
 def _refuse_other_than_tables(tree: Mapping[str, Any]) -> None:
