@@ -10,6 +10,7 @@ import nandlab
 
 FOLDER = os.environ.get("NANDLAB_FIRMWARE")
 LIBRARY = Path(FOLDER or "") / "yaffs.so"
+# yaffs2 has another licence and is no part of the repository, so whoever has built it names its folder.
 pytestmark = pytest.mark.skipif(
     FOLDER is None or not LIBRARY.is_file(), reason="NANDLAB_FIRMWARE names no folder with yaffs.so"
 )

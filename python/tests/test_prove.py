@@ -199,6 +199,7 @@ PROGRAM = (
 
 
 # What we ship is read by these two programs, so without one there is nothing to test; .ci/run installs both.
+# Not every build of a firmware has it; .ci/run installs it.
 @pytest.mark.skipif(not shutil.which("pkg-config"), reason="pkg-config is not installed")
 def test_pkg_config_builds_a_program(tmp_path):
     (tmp_path / "program.c").write_text(PROGRAM)
@@ -217,6 +218,7 @@ def test_pkg_config_builds_a_program(tmp_path):
     subprocess.run([program], check=True)
 
 
+# The same.
 @pytest.mark.skipif(not shutil.which("cmake"), reason="cmake is not installed")
 def test_cmake_builds_a_program_and_a_firmware(tmp_path):
     (tmp_path / "program.c").write_text(PROGRAM)
