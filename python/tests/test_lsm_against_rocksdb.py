@@ -18,7 +18,6 @@ import nandlab
 
 # The figures are another program's, so without it there is nothing to compare.
 # .ci/run installs Debian's rocksdb-tools, which has it; docs/indexes.md names the version.
-# Another program to compare with; .ci/run installs it.
 pytestmark = pytest.mark.skipif(not shutil.which("db_bench"), reason="db_bench is not installed")
 
 RECORDS = 540_000

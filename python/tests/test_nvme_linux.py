@@ -12,7 +12,6 @@ from test_nvme import served
 from virtual_machine import base, machine, missing
 
 # A virtual machine boots for each test: minutes, and packages that `make test` does without.
-# It needs a kernel and a virtual machine, which .ci/run does not install.
 pytestmark = pytest.mark.skipif(not os.environ.get("NANDLAB_NVME_HOST"), reason="part of make test-nvme")
 
 CONNECT = """

@@ -229,7 +229,6 @@ def adopt(zones, queue, floors, before):
 
 
 # Each kill takes a third of a second, so `make test-kill` asks for 100 of them and `make test` for none.
-# The long form: each kill starts a server anew.
 @pytest.mark.skipif(KILLS == 0, reason="part of make test-kill")
 def test_kills_under_writes_leave_zones_as_power_cuts_do(image, nandlab_command):
     zones, draw = Zones(SHAPE), random.Random(13)

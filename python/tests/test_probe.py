@@ -376,7 +376,6 @@ def test_a_knee_is_where_two_rates_meet():
 
 
 # The job files are for another program, so without it there is nobody to read them; .ci/run installs it.
-# The program whose job files are read; .ci/run installs it.
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_fio_takes_the_jobs(nandlab_command, tmp_path):
     """Fio parses all files, and the probe reads what fio wrote for the reads of a file."""

@@ -199,7 +199,6 @@ PROGRAM = (
 
 
 # What we ship is read by these two programs, so without one there is nothing to test; .ci/run installs both.
-# Not every build of a firmware has it; .ci/run installs it.
 @pytest.mark.skipif(not shutil.which("pkg-config"), reason="pkg-config is not installed")
 def test_pkg_config_builds_a_program(tmp_path):
     (tmp_path / "program.c").write_text(PROGRAM)
