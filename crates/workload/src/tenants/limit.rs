@@ -26,21 +26,30 @@ impl Limit {
     /// # Errors
     /// [`WorkloadError::Option`] with a key below `key`.
     pub(super) fn check(&self, key: &str) -> Result<(), WorkloadError> {
-        for (name, rate) in [("requests_per_s", self.requests_per_s), ("mb_per_s", self.mb_per_s)] {
-            if let Some(rate) = rate.filter(|rate| !(*rate >= 1e-6 && *rate <= 1e12)) {
-                let why = "a rate is a number from 0.000001 to 1e12";
-                return Err(WorkloadError::option(&format!("{key}.{name}"), &rate, why));
-            }
-        }
+        check_rates(key, self.requests_per_s, self.mb_per_s)?;
         if !(0.0..=1e12).contains(&self.burst_us) {
             let why = "it is a time from 0 to 1e12 us";
             return Err(WorkloadError::option(&format!("{key}.burst_us"), &self.burst_us, why));
         }
-        if self.requests_per_s.is_none() && self.mb_per_s.is_none() {
-            return Err(WorkloadError::option(key, &"{}", "it needs requests_per_s or mb_per_s"));
-        }
         Ok(())
     }
+}
+
+/// Checks the rates of a limit or a reservation.
+///
+/// # Errors
+/// [`WorkloadError::Option`] with a key below `key`: no rate, or one outside 0.000001 to 1e12.
+pub(super) fn check_rates(key: &str, requests_per_s: Option<f64>, mb_per_s: Option<f64>) -> Result<(), WorkloadError> {
+    if requests_per_s.is_none() && mb_per_s.is_none() {
+        return Err(WorkloadError::option(key, &"{}", "it needs requests_per_s or mb_per_s"));
+    }
+    for (name, rate) in [("requests_per_s", requests_per_s), ("mb_per_s", mb_per_s)] {
+        if let Some(rate) = rate.filter(|rate| !(1e-6..=1e12).contains(rate)) {
+            let why = "a rate is a number from 0.000001 to 1e12";
+            return Err(WorkloadError::option(&format!("{key}.{name}"), &rate, why));
+        }
+    }
+    Ok(())
 }
 
 /// The buckets of a tenant, in ns.

@@ -14,6 +14,7 @@
 //! ## References
 //! A. Gulati, A. Merchant, P. J. Varman: mClock: Handling throughput variability for hypervisor IO scheduling. OSDI 2010.
 
+use super::limit::check_rates;
 use super::{Limit, Pace};
 use crate::WorkloadError;
 use nandlab_block::{Op, Request};
@@ -36,17 +37,11 @@ impl Reserve {
     /// # Errors
     /// [`WorkloadError::Option`] with a key below `key`: no rate, a rate outside 0.000001 to 1e12, or one above the limit.
     pub(super) fn check(&self, key: &str, limit: Option<&Limit>) -> Result<(), WorkloadError> {
-        if self.requests_per_s.is_none() && self.mb_per_s.is_none() {
-            return Err(WorkloadError::option(key, &"{}", "it needs requests_per_s or mb_per_s"));
-        }
+        check_rates(key, self.requests_per_s, self.mb_per_s)?;
         let most = limit.map_or((None, None), |limit| (limit.requests_per_s, limit.mb_per_s));
         for (name, rate, most) in [("requests_per_s", self.requests_per_s, most.0), ("mb_per_s", self.mb_per_s, most.1)]
         {
             let Some(rate) = rate else { continue };
-            if !(1e-6..=1e12).contains(&rate) {
-                let why = "a rate is a number from 0.000001 to 1e12";
-                return Err(WorkloadError::option(&format!("{key}.{name}"), &rate, why));
-            }
             if let Some(most) = most.filter(|most| *most < rate) {
                 let why = format!("the tenant's limit is {most}, and it cannot get more");
                 return Err(WorkloadError::option(&format!("{key}.{name}"), &rate, why));
