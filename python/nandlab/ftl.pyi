@@ -451,6 +451,7 @@ def superpage(
 def sector_map(
     *,
     coalesce: bool | None = None,
+    fdp: Mapping[str, Any] | None = None,
     merge_buffers: int | None = None,
     cmt_units: int | None = None,
     cmt_unit_bytes: int | None = None,
@@ -470,6 +471,11 @@ def sector_map(
     Args:
         coalesce: Whether sectors that lie one behind the other in a page are read at once. Default
             false.
+        fdp: Data placement by the host, such as `{ handles = 4 }`: the sectors of each reclaim unit
+            handle gather in pages and blocks of their own. Unset: no placement. Default null.
+        fdp.handles: Reclaim unit handles, 1 to 128. Default 8.
+        fdp.origins: Handles for writes without an identifier, by origin, as in
+            `ftl.page.placement.fdp`; `"each"` gives each origin its own. Default {}.
         merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the
             others are being written. Default 32.
         cmt_units: Map units in memory; 0 for all. Default 32.

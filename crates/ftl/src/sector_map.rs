@@ -27,7 +27,8 @@
 //! `w + 1 + min(max(w, 1), D) + max(1, floor(w map_spare_percent / 100))` blocks; the last term is at most the device's
 //! block count. The dies get it one by one: die i has floor((quota + D - 1 - i) / D) blocks. So a small map costs 3
 //! blocks. One more block per die is being filled. So each die has `blocks - share - reserve_blocks - 1` blocks for
-//! exported sectors, with b - 1 pages each and S - 1 sectors per page (S is the page size in sectors).
+//! exported sectors, with b - 1 pages each and S - 1 sectors per page (S is the page size in sectors). With `fdp` a block
+//! per handle is being filled on each die.
 //!
 //! **A host page** is programmed as soon as its buffer holds S - 1 sectors. A sector that waits there is overwritten in
 //! place and does not count again (`rewrite`). The dies take these pages in turn, die 0 first. A die with room in its
@@ -49,6 +50,12 @@
 //! wait for that one. With `collection = "tokens"` the victim is chosen as soon as no more blocks are free than are set
 //! aside, and moves in steps, one for each host page on the die (`parts/sectored/emptying.rs`). The freed block then comes
 //! a block of pages earlier than it is needed: each die has about a block less of spare room.
+//!
+//! ## Placement by the host
+//! With `fdp` each reclaim unit handle of NVMe's flexible data placement has a merge buffer and blocks of its own
+//! (`parts/sectored/handles.rs`). So small writes of one handle share pages, where a page map with handles programs a page
+//! for each of them. A sector that the host writes through another handle leaves the buffer in which it waits. A flush
+//! programs up to a partly filled page for each handle. The mount finds a block's handle in its pages' spare areas.
 //!
 //! ## Recovery
 //! A mount reads all spare areas, the lists in all data pages, and every map page. A sector's copy with the highest
@@ -81,12 +88,14 @@
 //!
 //! ## References
 //! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean.
+//! NVM Express: TP4146, Flexible Data Placement, 2022.
 //! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of
 //! Page-level Address Mappings. ASPLOS 2009.
 
 pub use crate::parts::collection::Collection;
+pub use crate::parts::placement::Origins;
 use crate::parts::sectored::{self, sectored_options, Options, SectorMapped};
-pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
+pub use crate::parts::sectored::{Replacement, Rewrite, SectorHandles, WriteBack};
 use crate::{OwnLoops, Variant};
 
 /// The sector map.
@@ -101,6 +110,9 @@ sectored_options! {
     {
         /// Whether sectors that lie one behind the other in a page are read at once.
         coalesce: bool = false,
+        /// Data placement by the host, such as `{ handles = 4 }`: the sectors of each reclaim unit handle gather in pages and
+        /// blocks of their own. Unset: no placement.
+        fdp: Option<SectorHandles> = None,
     }
 }
 
@@ -118,6 +130,19 @@ impl sectored::Scheme for Scheme {
         vec![
             Variant::safe("tokens", Config { collection: Collection::Tokens, ..usual() }),
             Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe(
+                "fdp",
+                Config { fdp: Some(SectorHandles { handles: 2, ..SectorHandles::default() }), ..usual() },
+            ),
+            Variant::safe(
+                "fdp_tokens",
+                Config {
+                    fdp: Some(SectorHandles { handles: 2, origins: Origins::Each }),
+                    collection: Collection::Tokens,
+                    rewrite: Rewrite::Append,
+                    ..paged(2, 16)
+                },
+            ),
             Variant::safe("changed", Config { changed_map_pages: 2, pages_per_die: 3, ..usual() }),
             Variant::safe("paged", paged(2, 16)),
             Variant::safe(
@@ -138,6 +163,6 @@ impl sectored::Scheme for Scheme {
     }
 
     fn options(config: &Config) -> Options {
-        config.common(FORM)
+        Options { placing: config.fdp, ..config.common(FORM) }
     }
 }

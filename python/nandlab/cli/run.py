@@ -219,7 +219,7 @@ def _print(result, as_json: bool, list_zones: bool, list_events: bool) -> None: 
     if list_zones and result.zones is None:
         say("--zones: the drive has no zones; ftl.zns has")
     if list_events and result.fdp is None:
-        say("--events: the host places no data; ftl.page.placement.fdp lets it")
+        say("--events: the host places no data; ftl.page.placement.fdp and ftl.sector_map.fdp let it")
     if as_json:
         print_json(result.to_dict())
         return

@@ -65,9 +65,9 @@ class Precondition(Given):
             on their way to their first collection since then.
         steady_writes: Kind of writes in this search.
         steady_windows: Most windows in the search, at least 4.
-        placement: The identifier with which the fill and the overwrites are placed
-            (`ftl.page.placement.fdp`), such as 5 or "1:5". A table has one for each tenant by its name, for
-            the pages of its part, as in { noisy = 1, quiet = 2 }.
+        placement: The identifier with which the fill and the overwrites are placed (`ftl.page.placement.fdp`,
+            `ftl.sector_map.fdp`), such as 5 or "1:5". A table has one for each tenant by its name, for the
+            pages of its part, as in { noisy = 1, quiet = 2 }.
         warm_up: The workload's first requests, carried out after these writes without being measured.
         shelf_days: Days without power between the preconditioning and the workload: the pages of
             `device.reliability` age.

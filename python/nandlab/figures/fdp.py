@@ -47,8 +47,17 @@ def rows(result: Record) -> list[tuple[str, str, str]]:
         f"{units.count(found.erased_units)} erased",
         *_events(found),
         units.counted(found.events, "event"),
+        *_gathered(found),
     ]
     return [("reclaim units", units.count(begun), ", ".join(words))]
+
+
+def _gathered(found: Fdp) -> list[str]:
+    """What the merge buffers of the handles did, where sectors are gathered."""
+    flushed = sum(handle.flushed_pages for handle in found.handles)
+    read = sum(handle.buffered_reads for handle in found.handles)
+    words = [f"{units.counted(flushed, 'page')} flushed before they were full"] if flushed else []
+    return words + ([f"{units.counted(read, 'sector')} read while they waited"] if read else [])
 
 
 def _events(found: Fdp) -> list[str]:

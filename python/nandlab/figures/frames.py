@@ -191,7 +191,7 @@ def handles(result: Record) -> polars.DataFrame:
     """A row for each reclaim unit handle: `handle`, and the record's figures; empty without placement."""
     found = result.fdp
     columns = {"host_pages": int, "host_bytes": int, "moved_pages": int, "waf": float, "bytes_waf": float}
-    columns |= {"units": int, "unfilled_units": int}
+    columns |= {"units": int, "unfilled_units": int, "flushed_pages": int, "buffered_reads": int}
     each = enumerate([] if found is None else found.handles)
     rows = [(number, *(getattr(handle, name) for name in columns)) for number, handle in each]
     return _frame(rows, handle=int, **columns)

@@ -258,13 +258,16 @@ class Handle(View):
     Attributes:
         host_pages: Host pages written through it.
         host_bytes: Bytes of these pages that the host wrote. Each page is programmed whole; the rest is what
-            was there before.
+            was there before, or the list of a page that gathers sectors, and blanks.
         moved_pages: Pages last written through it that were moved.
         waf: Pages written and moved over pages written; None without a page written.
         bytes_waf: Bytes of pages written and moved over bytes that the host wrote; None without one. It is
             larger than `waf` if writes are smaller than pages.
         units: Reclaim units begun for host pages.
         unfilled_units: Updates by the host that found room left in its reclaim unit.
+        flushed_pages: Host pages that a flush programmed before they were full; 0 where no sectors are
+            gathered.
+        buffered_reads: Sectors read by the host while they still waited in memory for their page.
 
     """
 
@@ -275,6 +278,8 @@ class Handle(View):
     bytes_waf: float | None
     units: int
     unfilled_units: int
+    flushed_pages: int
+    buffered_reads: int
 
 
 class PlacementEvent(View):

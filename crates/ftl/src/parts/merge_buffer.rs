@@ -41,6 +41,11 @@ impl Gathered {
         self.sectors.iter().any(|&sector| sector != DEAD)
     }
 
+    /// How many sectors are still needed.
+    pub(crate) fn needed(&self) -> u32 {
+        self.sectors.iter().filter(|&&sector| sector != DEAD).count() as u32
+    }
+
     /// Marks the sectors selected by `is_gone` as no longer needed.
     pub(crate) fn drop_where(&mut self, is_gone: impl Fn(u32) -> bool) {
         self.sectors.iter_mut().filter(|sector| is_gone(**sector)).for_each(|sector| *sector = DEAD);

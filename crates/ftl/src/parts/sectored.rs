@@ -32,7 +32,10 @@ mod cmt;
 mod collect;
 mod copies;
 mod emptying;
+mod gathering;
+mod handles;
 mod holds;
+mod limits;
 mod mount;
 mod options;
 mod paging;
@@ -44,14 +47,17 @@ use super::blocks::counts::ValidCounts;
 use super::blocks::frontier::Frontier;
 use super::blocks::keeper::Keeper;
 use super::collection::Collection;
-use super::flash_map::{FlashMap, Shape};
-use super::merge_buffer::{check_buffers, Gathered, Written, DEAD};
-use crate::{error, BlockState, Events, Facts, Ftl, FtlError, OwnLoops, RamUse, Variant};
+use super::flash_map::FlashMap;
+use super::merge_buffer::{Gathered, Written};
+use super::placement::FdpOptions;
+use crate::{error, BlockState, Events, Facts, Ftl, FtlError, OwnLoops, RamUse, Uses, Variant};
 use cmt::Cmt;
 use emptying::Emptying;
+use handles::Placing;
+pub use handles::SectorHandles;
 use holds::{Holds, PagesHold};
 use nandlab_block::Op;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, PlacementId, Ppa, Rules, SectorMask, Time};
 pub(crate) use options::sectored_options;
 pub use options::{Hybrid, Options, Replacement, Rewrite, WriteBack};
 use room::Stock;
@@ -68,113 +74,6 @@ const SPLIT: u32 = u32::MAX - 2;
 const MOST_SECTORS: u64 = 1 << 31;
 /// In a gathering page's `aux`: its sectors were lost to bit errors.
 pub(crate) const LOST: u16 = 2;
-
-impl Options {
-    /// Sectors in a gathering page.
-    fn gathered(&self, geometry: &Geometry) -> u32 {
-        (geometry.sectors_per_page() - 1).max(1)
-    }
-
-    /// Entries before the sector entries.
-    fn first_sector_entry(&self, geometry: &Geometry, logical_pages: u32) -> u32 {
-        match self.hybrid {
-            Some(_) => logical_pages.next_multiple_of(entries_per_map_page(geometry)),
-            None => 0,
-        }
-    }
-
-    /// Sectors from a split page that a victim must hold for the others to be fetched; 0 also if no page is split.
-    fn gather_from(&self) -> u32 {
-        self.hybrid.map_or(0, |hybrid| hybrid.gather_from)
-    }
-
-    fn entries(&self, geometry: &Geometry, logical_pages: u32) -> u32 {
-        self.first_sector_entry(geometry, logical_pages) + logical_pages * geometry.sectors_per_page()
-    }
-
-    pub(crate) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
-        let pages = self.entries(geometry, logical_pages).div_ceil(entries_per_map_page(geometry));
-        Shape { form: self.form, pages, spare_percent: self.map_spare_percent }
-    }
-
-    fn check(&self, geometry: &Geometry, name: &str) -> Result<(), FtlError> {
-        let refuse = |why: String| Err(FtlError::Config(format!("ftl.{name}.{why}")));
-        check_buffers(name, self.merge_buffers)?;
-        if !self.unit_bytes.is_power_of_two() || !(8..=1 << 30).contains(&self.unit_bytes) {
-            return refuse(format!("cmt_unit_bytes = {}: it is a power of two from 8 B to 1 GiB", self.unit_bytes));
-        }
-        if self.changed_map_pages > 0 && self.unit_bytes < geometry.page_bytes() {
-            return refuse(format!(
-                "changed_map_pages = {}: it needs cmt_unit_bytes of at least a page, {} bytes",
-                self.changed_map_pages,
-                geometry.page_bytes()
-            ));
-        }
-        error::in_range(&format!("ftl.{name}.pages_per_die"), self.pages_per_die, 1..=geometry.pages_per_block())?;
-        if self.reserve_blocks == 0 {
-            return refuse("reserve_blocks = 0 would deadlock: garbage collection needs at least 1 free block".into());
-        }
-        let (gather_from, most) = (self.gather_from(), geometry.sectors_per_page().max(Hybrid::HALF_A_SUPER_PAGE));
-        if gather_from > most {
-            return refuse(format!(
-                "gather_from = {gather_from}: it is at most {most}, and a page of this device has {}; 0 fetches nothing",
-                error::sectors(geometry.sectors_per_page())
-            ));
-        }
-        if !(1..=1000).contains(&self.map_spare_percent) {
-            let percent = self.map_spare_percent;
-            return refuse(format!("map_spare_percent = {percent}: it is at least 1 and at most 1000"));
-        }
-        let sectors = u64::from(geometry.pages()) * u64::from(geometry.sectors_per_page());
-        if sectors >= MOST_SECTORS {
-            return Err(FtlError::Config(format!(
-                "{name} maps sectors with 31 bits, and this device has {sectors}: it may have {} at most",
-                MOST_SECTORS - 1
-            )));
-        }
-        // Entries are counted with 32 bits, up to the end of the last map page and unit.
-        let per_map_page = u64::from(entries_per_map_page(geometry));
-        let of_pages = self.hybrid.map_or(0, |_| u64::from(geometry.pages()).next_multiple_of(per_map_page));
-        let entries = of_pages + sectors + per_map_page.max(u64::from(self.unit_bytes / 4));
-        if entries > u64::from(u32::MAX) {
-            return refuse(format!(
-                "cmt_unit_bytes = {}: pages and sectors of this device need {entries} entries with the last unit of the map, \
-                 and they may be {} at most; take a smaller device or larger pages",
-                self.unit_bytes,
-                u32::MAX
-            ));
-        }
-        Ok(())
-    }
-
-    fn max_logical_pages(&self, geometry: &Geometry, name: &str) -> Result<u32, FtlError> {
-        self.check(geometry, name)?;
-        let fits = |pages: u32| {
-            let sectors = u64::from(pages) * u64::from(geometry.sectors_per_page());
-            let usable = self.usable_sectors(geometry, geometry.blocks_per_die(), self.shape(geometry, pages));
-            usable.is_some_and(|usable| sectors <= usable.into())
-        };
-        // More pages need a larger map, so all numbers up to a limit fit.
-        let (mut most, mut too_many) = (0, geometry.pages() + 1);
-        while too_many - most > 1 {
-            let middle = most + (too_many - most) / 2;
-            *(if fits(middle) { &mut most } else { &mut too_many }) = middle;
-        }
-        if most == 0 {
-            let (reserve, blocks) = (self.reserve_blocks, geometry.blocks_per_die());
-            let shares = self.shape(geometry, 1).shares(geometry, &vec![true; geometry.dies() as usize]);
-            let others = shares[0] + 2;
-            let needed = u64::from(others) + u64::from(reserve);
-            return Err(FtlError::Config(format!(
-                "ftl.{name}.reserve_blocks = {reserve} would deadlock: a die of this device has {}, and its reserve, its \
-                 share of the map, one that is being filled and one of data need {needed}{}",
-                error::blocks(blocks),
-                error::at_most(&format!("ftl.{name}.reserve_blocks"), blocks.saturating_sub(others)),
-            )));
-        }
-        Ok(most)
-    }
-}
 
 /// Entries in a map page.
 fn entries_per_map_page(geometry: &Geometry) -> u32 {
@@ -201,10 +100,17 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
 /// The die that takes a page.
 #[derive(Clone, Copy, Debug)]
 enum Target {
-    /// The next one in turn with room for the host, or able to gain some.
-    Host,
-    /// This one, for moved data.
-    Moved(usize),
+    /// The next one in turn with room for the host's sectors of a handle, or able to gain some.
+    Host(usize),
+    /// This one, for data moved out of a block.
+    Moved { from: BlockId, to: Place },
+}
+
+/// The place of an open block: a die and a handle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    die: usize,
+    handle: usize,
 }
 
 /// The RAM state.
@@ -226,16 +132,16 @@ pub struct SectorMapped<S> {
     holds: PagesHold,
     /// The page programmed last, while its sectors are being mapped, and the number mapped so far.
     mapping: Option<(Ppa, u32)>,
-    /// By die: the block being filled.
+    placing: Placing,
+    /// By die and handle: the block being filled.
     active: Vec<Frontier>,
     /// By die: the block being emptied.
     emptying: Vec<Option<Emptying>>,
     /// The die of the last host page, if the page has not paid for collection yet.
     owing: Option<usize>,
     failing: VecDeque<BlockId>,
-    /// The die that had the last turn, and the pages that it took in it, folded ones included.
-    turn: usize,
-    taken: u32,
+    /// By handle: the die that had the last turn, and the pages that it took in it, folded ones included.
+    turns: Vec<(usize, u32)>,
     stock: Stock,
     map: FlashMap,
     cmt: Cmt,
@@ -245,7 +151,8 @@ pub struct SectorMapped<S> {
     statements: BTreeSet<u32>,
     /// When the last write to an unmapped sector ends: a map page with its entry must not be on flash before.
     mapped: Time,
-    buffer: Gathered,
+    /// By handle: the sectors that wait for their page.
+    buffers: Vec<Gathered>,
     written: Written,
     /// Whether `counts` may be wrong after a search for lost map pages; see [`Self::recount`].
     is_estimated: bool,
@@ -276,47 +183,32 @@ impl<S: Scheme> SectorMapped<S> {
         Ppa(address >> self.page_shift)
     }
 
-    /// Adds a host sector to the merge buffer, and writes the buffer when it is full.
-    #[inline]
-    fn add<N: Nand>(&mut self, nand: &mut N, sector: u32, page: &N::Buf, place: u32) -> Result<(), FtlError> {
-        if self.buffer.len() == self.gathered as usize {
-            self.write_buffer(nand)?;
-        }
-        let origin = nand.ctx().origin();
-        if let Some(at) = self.buffer.find(sector) {
-            if self.options.rewrite == Rewrite::Overwrite {
-                self.buffer.overwrite(at, origin, page, place);
-                return Ok(());
-            }
-            self.buffer.sectors[at] = DEAD;
-        }
-        self.buffer.push(sector, origin, page, place);
-        if self.buffer.len() == self.gathered as usize {
-            self.write_buffer(nand)?;
-        }
-        Ok(())
+    fn dies(&self) -> usize {
+        self.geometry.dies() as usize
     }
 
-    /// Programs and maps the sectors in the merge buffer. The host does not wait for the page, only for the next
-    /// buffer.
-    fn write_buffer<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        if !self.buffer.is_needed() {
-            self.buffer.clear();
-            return Ok(());
-        }
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let is_buffered = nand.ctx().set_buffered(true);
-        let done = self.program_sectors(nand, Target::Host, &buffer, 0, 0);
-        nand.ctx().set_buffered(is_buffered);
-        if done.is_ok() {
-            buffer.clear();
-        }
-        // A worn-out device keeps acknowledged data as long as it has power.
-        self.buffer = buffer;
-        let end = done?;
-        let free = self.written.pass(end);
-        nand.ctx().wait_until(free);
-        self.after_write(nand)
+    /// Where data moved out of a block goes: to the open block of its handle on its die.
+    fn moved(&self, from: BlockId) -> Target {
+        let die = self.geometry.die_of(from) as usize;
+        Target::Moved { from, to: Place { die, handle: self.placing.of_block(from) } }
+    }
+
+    /// The place of a handle's open block on a die, among all open blocks.
+    #[inline]
+    fn place_at(&self, Place { die, handle }: Place) -> usize {
+        die * self.placing.count() + handle
+    }
+
+    /// A handle's open block on a die.
+    #[inline]
+    fn frontier(&self, place: Place) -> &Frontier {
+        &self.active[self.place_at(place)]
+    }
+
+    #[inline]
+    fn frontier_mut(&mut self, place: Place) -> &mut Frontier {
+        let slot = self.place_at(place);
+        &mut self.active[slot]
     }
 
     fn after_write<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
@@ -362,8 +254,14 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
         Ok(notices)
     }
 
-    fn facts(_config: &S::Config) -> Facts {
-        Facts { gathers: true, ..Facts::default() }
+    fn facts(config: &S::Config) -> Facts {
+        let placing = S::options(config).placing.map(SectorHandles::options);
+        Facts {
+            gathers: true,
+            placements: placing.map(FdpOptions::placements),
+            placed_origins: placing.map_or_else(Vec::new, FdpOptions::placed_origins),
+            ..Facts::default()
+        }
     }
 
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &S::Config) -> Result<u32, FtlError> {
@@ -378,15 +276,16 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
         self.refuse_ended()?;
         let before = nand.ctx().ready();
+        let handle = self.placing.of_request(nand.ctx());
         let written = if sectors == self.full && (self.options.hybrid.is_some() || self.per_page == 1) {
-            self.write_whole(nand, at, page)
+            self.write_whole(nand, handle, at, page)
         } else {
             let mut left = sectors.0;
             let mut done = Ok(());
             while left != 0 && done.is_ok() {
                 let place = left.trailing_zeros();
                 left &= left - 1;
-                done = self.add(nand, self.sector(at, place), page, place);
+                done = self.add(nand, handle, self.sector(at, place), page, place);
             }
             done
         };
@@ -414,7 +313,9 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.refuse_ended()?;
         let before = nand.ctx().ready();
-        self.write_buffer(nand)?;
+        for handle in 0..self.placing.count() {
+            self.write_buffer(nand, handle, true)?;
+        }
         self.write_trims(nand)?;
         self.retire_failing(nand)?;
         nand.ctx().set_ready(before);
@@ -422,6 +323,23 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
         nand.ctx().fence_at(end);
         nand.ctx().wait_until(end);
         Ok(())
+    }
+
+    fn update_unit(&mut self, placement: PlacementId) {
+        let Some(handle) = self.placing.to_update(placement) else { return };
+        let mut left = 0;
+        for place in (0..self.dies()).map(|die| Place { die, handle }) {
+            left += self.frontier(place).left();
+            self.close_open(place);
+        }
+        self.placing.update(handle, left, self.keeper.seq());
+    }
+
+    fn uses(&self) -> Uses {
+        let left = |handle| (0..self.dies()).map(|die| self.frontier(Place { die, handle }).left()).sum();
+        let open: Vec<(u32, u32)> =
+            self.buffers.iter().enumerate().map(|(handle, buffer)| (left(handle), buffer.len() as u32)).collect();
+        Uses { placement: self.placing.used(&self.geometry, self.gathered, &open), ..Uses::default() }
     }
 
     /// One per sector. In the hybrid map one per page, and one per sector if the page is split or about to be. If an
@@ -446,10 +364,15 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
         let map = 4 * u64::from(self.options.entries(&self.geometry, self.logical_pages));
         let page = u64::from(self.geometry.page_bytes());
         ram.dram.insert("cmt", map.min(self.cmt.most() as u64 * u64::from(self.options.unit_bytes)));
-        ram.dram.insert("merge_buffers", u64::from(self.options.merge_buffers) * page);
+        // While one handle's buffer is written, those of the others wait for sectors.
+        let buffers = u64::from(self.options.merge_buffers) + self.placing.count() as u64 - 1;
+        ram.dram.insert("merge_buffers", buffers * page);
+        if let Some(bytes) = self.placing.bytes() {
+            ram.dram.insert("placement", bytes);
+        }
         let victim = if self.options.hybrid.is_some() { u64::from(self.geometry.pages_per_block()) } else { 1 };
         let victims = match self.options.collection {
-            Collection::Tokens => self.active.len() as u64,
+            Collection::Tokens => self.dies() as u64,
             Collection::AtOnce => 1,
         };
         ram.dram.insert("gc_buffer", victims * victim * page);
@@ -457,7 +380,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
         if self.options.hybrid.is_some() {
             ram.dram.insert("page_kinds", u64::from(self.geometry.pages()).div_ceil(8));
         }
-        ram.sram.insert("lists", u64::from(self.options.merge_buffers) * 4 * u64::from(self.gathered));
+        ram.sram.insert("lists", buffers * 4 * u64::from(self.gathered));
         ram.sram.insert("cmt_directory", 4 * self.cmt.units() as u64);
         ram.sram.insert("map_directory", self.map.directory_bytes());
         let marks = u64::from(self.map.pages()).div_ceil(8);

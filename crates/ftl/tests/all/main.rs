@@ -28,6 +28,7 @@ mod pools;
 mod refresh;
 mod rhythm;
 mod schemes;
+mod sector_handles;
 mod sector_log;
 mod sector_map;
 mod side_by_side;

@@ -33,7 +33,7 @@ pub struct Precondition {
     pub steady_writes: SteadyWrites,
     /// Most windows in the search, at least 4.
     pub steady_windows: u32,
-    /// The identifier with which the fill and the overwrites are placed (`ftl.page.placement.fdp`), such as 5 or "1:5". A table
+    /// The identifier with which the fill and the overwrites are placed (`ftl.page.placement.fdp`, `ftl.sector_map.fdp`), such as 5 or "1:5". A table
     /// has one for each tenant by its name, for the pages of its part, as in { noisy = 1, quiet = 2 }.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<FillPlacement>,
@@ -138,7 +138,7 @@ impl Experiment {
     fn check_fill_placement(&self, refuse: &Refuse<'_>) -> Result<(), KeyError> {
         let Some(placement) = &self.precondition.placement else { return Ok(()) };
         if self.ftl_facts().placements.is_none() {
-            let why = "the FTL follows no identifiers; give it ftl.page.placement.fdp, or leave this out";
+            let why = "the FTL follows no identifiers; give it ftl.page.placement.fdp or ftl.sector_map.fdp, or leave this out";
             return refuse("precondition.placement", &"...", why);
         }
         let FillPlacement::Tenants(by_name) = placement else { return Ok(()) };

@@ -75,7 +75,8 @@ impl PlacementEventRecord {
 pub struct HandleRecord {
     /// Host pages written through it.
     pub host_pages: u64,
-    /// Bytes of these pages that the host wrote. Each page is programmed whole; the rest is what was there before.
+    /// Bytes of these pages that the host wrote. Each page is programmed whole; the rest is what was there before, or the list
+    /// of a page that gathers sectors, and blanks.
     pub host_bytes: u64,
     /// Pages last written through it that were moved.
     pub moved_pages: u64,
@@ -88,6 +89,10 @@ pub struct HandleRecord {
     pub units: u64,
     /// Updates by the host that found room left in its reclaim unit.
     pub unfilled_units: u64,
+    /// Host pages that a flush programmed before they were full; 0 where no sectors are gathered.
+    pub flushed_pages: u64,
+    /// Sectors read by the host while they still waited in memory for their page.
+    pub buffered_reads: u64,
 }
 
 impl HandleRecord {
@@ -104,6 +109,8 @@ impl HandleRecord {
             bytes_waf: (host_bytes > 0).then(|| programmed as f64 / host_bytes as f64),
             units: end.units - start.units,
             unfilled_units: end.unfilled_units - start.unfilled_units,
+            flushed_pages: end.flushed_pages - start.flushed_pages,
+            buffered_reads: end.buffered_reads - start.buffered_reads,
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::config::{Experiment, Fill, Model, SteadyWrites};
 use crate::record::{BufferRecord, FlashCounts, HostCounts, LifetimeRecord, PreconditionRecord, Record};
 use crate::run::meter::Pace;
 use nandlab_block::ByteCount;
+use nandlab_ftl::FtlConfig;
 use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{Cause, Matrix, Origin, Time, SECTOR_BYTES};
 use nandlab_workload::{Footprint, Kind, WorkloadConfig};
@@ -218,7 +219,7 @@ pub(crate) fn placement_ignored(experiment: &Experiment, placed_writes: u64) -> 
     (placed_writes > 0 && experiment.ftl_facts().placements.is_none()).then(|| {
         format!(
             "{placed_writes} writes carry placement identifiers, and ftl.{} as it is set does not follow them; \
-             ftl.page.placement.fdp does",
+             ftl.page.placement.fdp does, and ftl.sector_map.fdp gathers sectors smaller than a page",
             ftl.name()
         )
     })
@@ -237,7 +238,8 @@ pub(crate) fn origins_that_write_nothing(experiment: &Experiment, matrix: &Matri
     let writers = names(all.filter(|&origin| origin != Origin::FTL && writes(origin)).collect());
     let writers = if writers.is_empty() { "none".to_owned() } else { writers };
     Some(format!(
-        "ftl.page.placement.fdp.origins names {}, of which nothing was written; origins that write here: {writers}",
+        "ftl.{}.origins names {}, of which nothing was written; origins that write here: {writers}",
+        if matches!(experiment.ftl, Some(FtlConfig::SectorMap(_))) { "sector_map.fdp" } else { "page.placement.fdp" },
         names(idle)
     ))
 }

@@ -3,9 +3,10 @@
 use super::Served;
 use crate::config::{Experiment, Sizing};
 use nandlab_ftl::page::{Placement, Stripe};
+use nandlab_ftl::sector_map::SectorHandles;
 use nandlab_ftl::{FtlConfig, PlacementUse};
 pub use nandlab_ftl::{LoggedEvent, PlacementEvent, PlacementEvents};
-use nandlab_nand::PlacementIds;
+use nandlab_nand::{Geometry, PlacementIds, SECTOR_BYTES};
 
 /// The constants of data placement.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,17 +21,33 @@ pub struct Units {
 
 /// The data placement by the host of an experiment; `None` if the FTL places by itself.
 pub(super) fn of(experiment: &Experiment, sizing: &Sizing) -> Option<Units> {
-    let Some(FtlConfig::Page(config)) = &experiment.ftl else { return None };
-    let Placement::Fdp(options) = config.placement else { return None };
     let geometry = &sizing.geometry;
-    let parts = if config.stripe == Stripe::Planes { geometry.planes() } else { geometry.dies() };
-    let blocks = if options.unit_blocks == 0 { parts / options.groups } else { options.unit_blocks };
-    let page_bytes = u64::from(geometry.page_bytes());
-    Some(Units {
-        ids: PlacementIds { groups: options.groups, handles: options.handles },
-        persistent: (0..options.handles).map(|handle| options.persistent.has(handle)).collect(),
-        bytes: u64::from(blocks) * u64::from(geometry.pages_per_block()) * page_bytes,
-    })
+    let sectors = geometry.sectors_per_page();
+    match experiment.ftl.as_ref()? {
+        FtlConfig::Page(config) => {
+            let Placement::Fdp(options) = config.placement else { return None };
+            let parts = if config.stripe == Stripe::Planes { geometry.planes() } else { geometry.dies() };
+            let blocks = if options.unit_blocks == 0 { parts / options.groups } else { options.unit_blocks };
+            let persistent = (0..options.handles).map(|handle| options.persistent.has(handle));
+            let ids = PlacementIds { groups: options.groups, handles: options.handles };
+            Some(Units::of(ids, persistent.collect(), geometry, (blocks, sectors)))
+        }
+        FtlConfig::SectorMap(config) => {
+            let SectorHandles { handles, .. } = config.fdp?;
+            let ids = PlacementIds { groups: 1, handles };
+            // A gathering page has a list in its last sector.
+            Some(Units::of(ids, vec![true; handles as usize], geometry, (geometry.dies(), (sectors - 1).max(1))))
+        }
+        _ => None,
+    }
+}
+
+impl Units {
+    /// Units of so many blocks, with so many sectors of the host in a page.
+    fn of(ids: PlacementIds, persistent: Vec<bool>, geometry: &Geometry, (blocks, sectors): (u32, u32)) -> Self {
+        let pages = u64::from(blocks) * u64::from(geometry.pages_per_block());
+        Self { ids, persistent, bytes: pages * u64::from(sectors) * u64::from(SECTOR_BYTES) }
+    }
 }
 
 impl Served {

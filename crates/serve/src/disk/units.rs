@@ -59,8 +59,8 @@ impl Placed for Disk {
 
     fn bytes_left(&self) -> Vec<Vec<u64>> {
         let used = self.lock().served.use_of_units().unwrap_or_default();
-        let bytes = |&pages: &u32| u64::from(pages) * u64::from(self.page_bytes);
-        used.pages_left.iter().map(|group| group.iter().map(bytes).collect()).collect()
+        let bytes = |&sectors: &u64| sectors * super::SECTOR;
+        used.sectors_left.iter().map(|group| group.iter().map(bytes).collect()).collect()
     }
 
     fn events(&self) -> (PlacementEvents, u64) {

@@ -33,7 +33,7 @@ pub(super) fn notices(jobs: &[Job], unfollowed: &Unfollowed<'_>) -> Vec<String> 
     for name in jobs.iter().filter(has_none).map(|job| &job.name) {
         said.push(format!(
             "[{name}] has fdp = 1, and the device lists no placement identifiers, so that its writes carry none; \
-             ftl.page.placement.fdp lists some"
+             ftl.page.placement.fdp and ftl.sector_map.fdp list some"
         ));
     }
     for job in jobs.iter().filter(|job| job.ramp > 0) {

@@ -215,6 +215,8 @@ impl Pages {
         let handles = 0..used.handles.len();
         used.pages_left =
             (0..groups).map(|group| handles.clone().map(|handle| left(group, handle)).collect()).collect();
+        let sectors = |&pages: &u32| u64::from(pages) * u64::from(self.geometry.sectors_per_page());
+        used.sectors_left = used.pages_left.iter().map(|group| group.iter().map(sectors).collect()).collect();
         Some(used)
     }
 

@@ -49,8 +49,13 @@ pub(crate) use units::Units;
 pub struct HandleUse {
     /// Pages that the host wrote through it.
     pub host_pages: u64,
-    /// Sectors of these pages that the host did not write: a page is programmed whole, with what was in it before.
+    /// Sectors of these pages that the host did not write: a page is programmed whole, with what was in it before, or with a
+    /// list of its sectors and blanks.
     pub merged_sectors: u64,
+    /// Those of these pages that a flush programmed before they were full; only where sectors are gathered.
+    pub flushed_pages: u64,
+    /// Sectors read by the host that still waited in memory for their page.
+    pub buffered_reads: u64,
     /// Pages last written through it that were moved.
     pub moved_pages: u64,
     /// Reclaim units begun for pages of the host.
@@ -74,6 +79,8 @@ pub struct PlacementUse {
     pub implicit_changes: u64,
     /// By group and handle: pages that can still be written to its unit.
     pub pages_left: Vec<Vec<u32>>,
+    /// The same in sectors of the host, those that wait in memory taken off.
+    pub sectors_left: Vec<Vec<u64>>,
     /// What happened to handles and units.
     pub events: PlacementEvents,
 }
@@ -152,6 +159,38 @@ impl Fdp {
     /// A page of the host comes with a request of that time.
     pub(crate) fn comes(&mut self, arrival: Time) {
         self.listener.comes(arrival);
+    }
+
+    /// For sectors that are gathered in pages, so that no page has a logical page of its own.
+    pub(crate) fn of_gathered(options: Options, geometry: &Geometry) -> Self {
+        Self::new(options, geometry, 0)
+    }
+
+    /// The handle for sectors of the host, with one group.
+    #[inline]
+    pub(crate) fn handle_for(&mut self, placement: PlacementId, origin: Origin) -> usize {
+        self.resolve(placement, origin).1.into()
+    }
+
+    /// Counts a page of gathered sectors, so many of which the host did not write.
+    pub(crate) fn gathered(&mut self, handle: usize, missing: u32, is_flushed: bool) {
+        let used = &mut self.used.handles[handle];
+        used.host_pages += 1;
+        used.merged_sectors += u64::from(missing);
+        used.flushed_pages += u64::from(is_flushed);
+    }
+
+    /// Counts a page of sectors that leave a block.
+    pub(crate) fn left(&mut self, handle: usize, from: BlockId) {
+        self.used.handles[handle].moved_pages += 1;
+        let id = self.in_group_of(from, handle as u8);
+        self.listener.left(from, id);
+    }
+
+    /// Counts a sector read while it waits for its page.
+    #[inline]
+    pub(crate) fn read_buffered(&mut self, handle: usize) {
+        self.used.handles[handle].buffered_reads += 1;
     }
 
     /// Group and handle for a page of the host.

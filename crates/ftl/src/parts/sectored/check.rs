@@ -5,12 +5,15 @@ use super::{entries_per_map_page, Holds, Scheme, SectorMapped, NOTHING, SPLIT, U
 use crate::parts::blocks::table::BlockUse;
 use crate::parts::copies::Owned;
 use crate::parts::flash_map::Held;
+use crate::parts::merge_buffer::DEAD;
 use nandlab_nand::{BlockId, Kind, Nand, NandError, PageBuf, Ppa};
 use std::collections::BTreeSet;
 
 pub(super) fn check<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) {
     ftl.map.check(nand);
     blocks_have_one_use(ftl);
+    ftl.placing.check(|block| ftl.counts.usage(block) != BlockUse::Free);
+    waits_once(ftl);
     // A lost map page is rebuilt when it is needed, and the counts are right again at the next collection.
     let Some(entries) = all_entries(ftl, nand) else { return };
     let addresses: Vec<u32> =
@@ -25,6 +28,14 @@ pub(super) fn check<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) {
         assert_eq!(ftl.counts.valid(block), valid, "valid sectors of block {block}");
     }
     newest_is_mapped(ftl, nand, &addresses);
+}
+
+/// Asserts that no sector waits in two merge buffers.
+fn waits_once<S: Scheme>(ftl: &SectorMapped<S>) {
+    let mut waiting = BTreeSet::new();
+    for &sector in ftl.buffers.iter().flat_map(|buffer| &buffer.sectors).filter(|&&sector| sector != DEAD) {
+        assert!(waiting.insert(sector), "sector {sector} waits twice");
+    }
 }
 
 /// Every entry, from memory if it is there, else from flash; unmarked ones must be equal in both. None if a map page is

@@ -1,28 +1,31 @@
 //! Garbage collection: opening blocks, and what moves out of a victim: sectors gathered in new pages, and whole pages.
 
 use super::emptying::{Survivor, Survivors};
-use super::{Holds, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT};
+use super::{Holds, Place, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT};
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::merge_buffer::{Gathered, DEAD};
 use crate::FtlError;
-use nandlab_nand::{scoped, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
 
 impl<S: Scheme> SectorMapped<S> {
-    /// The next die in turn with a page for the host. A die with only valid sectors has none until some are written
+    /// The next die in turn with a page for the host's sectors of a handle. A die with only valid sectors has none until some are written
     /// again; a weak die never has one.
-    pub(super) fn die_for_host<N: Nand>(&mut self, nand: &mut N) -> Result<usize, FtlError> {
-        if self.taken < self.options.pages_per_die && !self.active[self.turn].is_full() {
-            self.taken += 1;
-            return Ok(self.turn);
+    pub(super) fn die_for_host<N: Nand>(&mut self, nand: &mut N, handle: usize) -> Result<usize, FtlError> {
+        let (die, taken) = self.turns[handle];
+        if taken < self.options.pages_per_die && !self.frontier(Place { die, handle }).is_full() {
+            self.turns[handle].1 += 1;
+            return Ok(die);
         }
         loop {
             let good = self.keeper.good();
             for may_borrow in [false, true] {
-                for _ in 0..self.active.len() {
+                for _ in 0..self.dies() {
                     // Folded pages take turns as well.
-                    let die = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
-                    (self.turn, self.taken) = (die, 1);
-                    if !self.active[die].is_full() || self.stock.works(die) && self.open(nand, die, may_borrow)? {
+                    let last = self.turns[handle].0;
+                    let die = if last + 1 == self.dies() { 0 } else { last + 1 };
+                    self.turns[handle] = (die, 1);
+                    let place = Place { die, handle };
+                    if !self.frontier(place).is_full() || self.stock.works(die) && self.open(nand, place, may_borrow)? {
                         return Ok(die);
                     }
                 }
@@ -34,41 +37,43 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// `die`, or another if it is weak, with a page for moved data.
-    pub(super) fn die_for_moved<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<usize, FtlError> {
-        let die = self.working_die(die);
-        if self.active[die].is_full() {
-            self.close(die);
-            self.open_reserved(nand, die)?;
+    /// `to`, or its handle's place on another die if its die is weak, with a page for moved data.
+    pub(super) fn place_for_moved<N: Nand>(&mut self, nand: &mut N, to: Place) -> Result<Place, FtlError> {
+        let to = Place { die: self.working_die(to), ..to };
+        if self.frontier(to).is_full() {
+            self.close(to);
+            self.open_reserved(nand, to)?;
         }
-        Ok(die)
+        Ok(to)
     }
 
-    /// The next die in turn with a page left in its open block; else `die`. A folded page's sectors partly come from
-    /// other dies: if it stayed on the collecting die, the fullest die would get ever fuller.
-    fn die_for_folded(&mut self, die: usize) -> usize {
-        let dies = self.active.len();
-        let has_room = |&at: &usize| !self.active[at].is_full();
-        let Some(next) = (1..=dies).map(|step| (self.turn + step) % dies).find(has_room) else { return die };
-        (self.turn, self.taken) = (next, 1);
-        next
+    /// The next die in turn with a page left in its open block; else that of the victim. A folded page's sectors partly come
+    /// from other dies: if it stayed on the collecting die, the fullest die would get ever fuller.
+    fn for_folded(&mut self, from: BlockId) -> Target {
+        let (dies, handle) = (self.dies(), self.placing.of_block(from));
+        let has_room = |&die: &usize| !self.frontier(Place { die, handle }).is_full();
+        let last = self.turns[handle].0;
+        let Some(die) = (1..=dies).map(|step| (last + step) % dies).find(has_room) else { return self.moved(from) };
+        self.turns[handle] = (die, 1);
+        Target::Moved { from, to: Place { die, handle } }
     }
 
-    /// Opens a block for the host on a die with a full one: empties the die's victims until its reserve is whole. Host
+    /// Opens a block for the host in a place with a full one: empties the die's victims until its reserve is whole. Host
     /// pages then fill up the block that took the survivors. False if nothing would be gained. Also false for this
     /// turn, if an erase fails, or if a die with bad blocks needs other dies' blocks and may not borrow them yet.
     #[cold]
-    fn open<N: Nand>(&mut self, nand: &mut N, die: usize, may_borrow: bool) -> Result<bool, FtlError> {
-        self.close(die);
+    fn open<N: Nand>(&mut self, nand: &mut N, place: Place, may_borrow: bool) -> Result<bool, FtlError> {
+        self.close(place);
         let before = nand.ctx().ready();
         let buffered = nand.ctx().set_buffered(false);
-        let opened = self.gain(nand, die, may_borrow);
+        let opened = self.gain(nand, place, may_borrow);
         nand.ctx().set_buffered(buffered);
         nand.ctx().set_ready(before);
         opened
     }
 
-    fn gain<N: Nand>(&mut self, nand: &mut N, die: usize, may_borrow: bool) -> Result<bool, FtlError> {
+    fn gain<N: Nand>(&mut self, nand: &mut N, place: Place, may_borrow: bool) -> Result<bool, FtlError> {
+        let die = place.die;
         loop {
             if self.is_estimated {
                 self.recount(nand)?;
@@ -80,19 +85,19 @@ impl<S: Scheme> SectorMapped<S> {
             // The blocks that the map has a claim to stay free.
             let kept = self.set_aside(die);
             let free = self.keeper.count_in(die as u32);
-            if !self.active[die].is_full() && free >= kept {
+            if !self.frontier(place).is_full() && free >= kept {
                 return Ok(true);
             }
-            self.close(die);
+            self.close(place);
             if free > kept {
-                self.open_free(nand, die, die as u32)?;
+                self.open_free(nand, place, die as u32)?;
                 continue;
             }
             let good = self.keeper.good();
             if !self.collect(nand, die, may_borrow)? {
                 return Ok(false);
             }
-            if self.keeper.good() < good && self.active.len() > 1 {
+            if self.keeper.good() < good && self.dies() > 1 {
                 // A die that loses a block for each one it empties stops here, or its survivors would use up the other
                 // dies' reserves.
                 self.take_stock()?;
@@ -101,69 +106,81 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Closes a die's full block: from now on it may be a victim.
-    fn close(&mut self, die: usize) {
-        let frontier = &mut self.active[die];
-        if frontier.is_full() && frontier.block.is_some() {
-            self.counts.close(frontier.block);
-            *frontier = Frontier::none();
+    /// Closes a full open block: from now on it may be a victim.
+    fn close(&mut self, place: Place) {
+        if self.frontier(place).is_full() {
+            self.close_open(place);
         }
     }
 
-    /// Opens a free block from the die `from` as the open block of `die`; false if none there can be erased.
-    fn open_free<N: Nand>(&mut self, nand: &mut N, die: usize, from: u32) -> Result<bool, FtlError> {
+    /// Closes an open block, full or not.
+    pub(super) fn close_open(&mut self, place: Place) {
+        let left = std::mem::replace(self.frontier_mut(place), Frontier::none());
+        if left.block.is_some() {
+            self.placing.closed(left.block, self.keeper.seq());
+            self.counts.close(left.block);
+        }
+    }
+
+    /// Opens a free block from the die `from` at `place`; false if none there can be erased.
+    fn open_free<N: Nand>(&mut self, nand: &mut N, place: Place, from: u32) -> Result<bool, FtlError> {
         let block = scoped(nand, Cause::Gc, |nand| self.keeper.take_in(nand, from))?;
         if let Some(block) = block {
             self.counts.open(block);
-            self.active[die] = Frontier::at_start(&self.geometry, block);
+            *self.frontier_mut(place) = Frontier::at_start(&self.geometry, block);
+            self.placing.opened(block, place.handle);
         }
         Ok(block.is_some())
     }
 
-    /// Opens a reserved block on a die.
+    /// Opens a reserved block at `place`.
     #[cold]
-    fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+    fn open_reserved<N: Nand>(&mut self, nand: &mut N, place: Place) -> Result<(), FtlError> {
         let dies = self.geometry.dies();
-        let mut order: Vec<u32> = (0..dies).map(|step| (die as u32 + step) % dies).collect();
+        let mut order: Vec<u32> = (0..dies).map(|step| (place.die as u32 + step) % dies).collect();
         order.sort_by_key(|&from| !self.stock.works(from as usize));
         // If failures or a map block have used up the reserve, another die lends a block.
         for &from in &order {
             let has_room = self.stock.works(from as usize) && self.keeper.count_in(from) > self.map.claim_in(from);
-            if has_room && self.open_free(nand, die, from)? {
+            if has_room && self.open_free(nand, place, from)? {
                 return Ok(());
             }
         }
         // If a die has just become weak, the others have not made room for its part of the map yet. Its survivors
         // come first, as long as the map has a block to go on.
         for &from in &order {
-            if self.stock.has_weak() && self.keeper.count() > 1 && self.open_free(nand, die, from)? {
+            if self.stock.has_weak() && self.keeper.count() > 1 && self.open_free(nand, place, from)? {
                 return Ok(());
             }
         }
-        // The rest of another die's open block is room as well.
-        let roomiest = (0..self.active.len()).max_by_key(|&at| (self.active[at].left(), std::cmp::Reverse(at)));
-        let roomiest = roomiest.expect("a device has a die");
-        if !self.active[roomiest].is_full() {
-            self.active.swap(die, roomiest);
+        // The rest of another open block is room as well, of one of the same handle first.
+        let handles = self.placing.count();
+        let is_own = |at: usize| at % handles == place.handle;
+        let has_room = |&at: &usize| !self.active[at].is_full();
+        let room = |&at: &usize| (is_own(at), self.active[at].left(), std::cmp::Reverse(at));
+        if let Some(roomiest) = (0..self.active.len()).filter(has_room).max_by_key(room) {
+            let slot = self.place_at(place);
+            self.active.swap(slot, roomiest);
             return Ok(());
         }
         // Cuts have closed the blocks of the reserve half filled. The map lends a block until the victim is empty, as long as
         // it has one to go on.
         for &from in &order {
             let may_lend = self.stock.works(from as usize) && self.keeper.count() > 1;
-            if may_lend && self.open_free(nand, die, from)? {
+            if may_lend && self.open_free(nand, place, from)? {
                 return Ok(());
             }
         }
         Err(self.keeper.worn_out(1))
     }
 
-    /// Whether a die that has lost blocks lacks room of its own for `survivors` sectors.
-    pub(super) fn must_borrow(&self, die: usize, survivors: u32) -> bool {
-        let at = die as u32;
+    /// Whether a block's die that has lost blocks lacks room of its own for its valid sectors.
+    pub(super) fn must_borrow(&self, block: BlockId) -> bool {
+        let at = self.geometry.die_of(block);
+        let place = Place { die: at as usize, handle: self.placing.of_block(block) };
         self.keeper.good_in(at) < self.geometry.blocks_per_die()
             && self.keeper.count_in(at) <= self.map.claim_in(at)
-            && self.active[die].left() * self.gathered < survivors
+            && self.frontier(place).left() * self.gathered < self.counts.valid(block)
     }
 
     /// Reads a page with its list, and takes the sectors still needed.
@@ -245,7 +262,6 @@ impl<S: Scheme> SectorMapped<S> {
     pub(super) fn survive_whole<N: Nand>(
         &mut self,
         nand: &mut N,
-        die: usize,
         page: Ppa,
         found: &mut Survivors,
     ) -> Result<(), FtlError> {
@@ -262,7 +278,7 @@ impl<S: Scheme> SectorMapped<S> {
             return match self.look_up(nand, first)? == page.0 * self.per_page {
                 true => {
                     found.whole += 1;
-                    self.copy(nand, die, page, at)
+                    self.copy(nand, page, at)
                 }
                 false => Ok(()),
             };
@@ -277,25 +293,28 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Copies a whole page.
-    fn copy<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa, at: Lpn) -> Result<(), FtlError> {
+    fn copy<N: Nand>(&mut self, nand: &mut N, from: Ppa, at: Lpn) -> Result<(), FtlError> {
+        let victim = self.geometry.block_of(from);
+        let place = Place { die: self.geometry.die_of(victim) as usize, handle: self.placing.of_block(victim) };
         loop {
-            let die = self.die_for_moved(nand, die)?;
-            let (to, mark) = self.active[die].take();
+            let place = self.place_for_moved(nand, place)?;
+            let (to, mark) = self.frontier_mut(place).take();
             let seq = self.keeper.seq_ahead();
             match nand.copy(from, to, Oob::renewed(mark, seq)) {
                 Ok(_) => {
                     self.holds.set(to, Holds::Whole);
                     self.mapping = Some((to, 0));
+                    self.placing.moved(place.handle, victim);
                     let end = nand.ctx().last();
                     return self.map_whole(nand, at, (to, seq), end);
                 }
                 Err(NandError::ProgramFailed(_)) => {
                     self.keeper.pass(seq);
-                    self.abandon(die);
+                    self.abandon(place);
                 }
                 Err(NandError::Uncorrectable(page)) if page == from => {
-                    self.active[die].give_back(mark);
-                    return self.program_lost(nand, die, at);
+                    self.frontier_mut(place).give_back(mark);
+                    return self.program_lost(nand, victim, at);
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -303,7 +322,7 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Makes split pages whole again if enough of their sectors are among the survivors; the others are fetched.
-    pub(super) fn fold<N: Nand>(&mut self, nand: &mut N, die: usize, found: &mut Survivors) -> Result<(), FtlError> {
+    pub(super) fn fold<N: Nand>(&mut self, nand: &mut N, from: BlockId, found: &mut Survivors) -> Result<(), FtlError> {
         let Some(hybrid) = self.options.hybrid else { return Ok(()) };
         if self.per_page == 1 || found.sectors.len() == 0 {
             return Ok(());
@@ -318,14 +337,14 @@ impl<S: Scheme> SectorMapped<S> {
         let pages = order.chunk_by(|a, b| a.0 >> page_shift == b.0 >> page_shift);
         pages
             .filter(|of_page| of_page.len() as u32 >= enough)
-            .try_for_each(|of_page| self.fold_page(nand, die, of_page, found))
+            .try_for_each(|of_page| self.fold_page(nand, from, of_page, found))
     }
 
     /// Makes one page whole from its survivors `of_page`; leaves them as they are if it cannot.
     fn fold_page<N: Nand>(
         &mut self,
         nand: &mut N,
-        die: usize,
+        from: BlockId,
         of_page: &[Survivor],
         found: &mut Survivors,
     ) -> Result<(), FtlError> {
@@ -354,7 +373,7 @@ impl<S: Scheme> SectorMapped<S> {
             Err(error) => return Err(error),
         }
         let oob = Oob::data(at, Seq(0), found.sectors.author(of_page[0].1, 1));
-        let target = Target::Moved(self.die_for_folded(die));
+        let target = self.for_folded(from);
         let programmed = self.program(nand, target, &page, &[], oob)?;
         let end = nand.ctx().last();
         self.map_whole(nand, at, programmed, end)?;
@@ -369,12 +388,12 @@ impl<S: Scheme> SectorMapped<S> {
     pub(super) fn sectors_again<N: Nand>(
         &mut self,
         nand: &mut N,
-        die: usize,
+        from: BlockId,
         found: &Survivors,
     ) -> Result<(), FtlError> {
         let left = found.sectors.left();
         for first in (0..left.len()).step_by(self.gathered as usize) {
-            self.program_sectors(nand, Target::Moved(die), &left, first, 0)?;
+            self.program_sectors(nand, self.moved(from), &left, first, 0)?;
         }
         if found.lost.is_empty() {
             return Ok(());
@@ -384,7 +403,7 @@ impl<S: Scheme> SectorMapped<S> {
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         found.lost.iter().for_each(|&(sector, _)| lost.push(sector, nandlab_nand::Origin::FTL, &blank, 0));
         for first in (0..lost.len()).step_by(self.gathered as usize) {
-            self.program_sectors(nand, Target::Moved(die), &lost, first, LOST)?;
+            self.program_sectors(nand, self.moved(from), &lost, first, LOST)?;
         }
         Ok(())
     }

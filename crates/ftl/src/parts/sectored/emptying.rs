@@ -7,7 +7,7 @@
 //! Survivors wait in memory until they fill a page, or until the victim was read to its end. The map still points into the
 //! victim. If the host replaces such a sector meanwhile, the sector is dropped ([`Emptying::forget`]).
 
-use super::{Holds, Scheme, SectorMapped, Target};
+use super::{Holds, Scheme, SectorMapped};
 use crate::parts::collection::Collection;
 use crate::parts::merge_buffer::{Gathered, DEAD};
 use crate::FtlError;
@@ -146,7 +146,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// Empties a die's victim, or a new one, to its end; false if nothing would be gained.
     pub(super) fn collect<N: Nand>(&mut self, nand: &mut N, die: usize, may_borrow: bool) -> Result<bool, FtlError> {
         let may_go_on = match &self.emptying[die] {
-            Some(emptying) => may_borrow || !self.must_borrow(die, self.counts.valid(emptying.block)),
+            Some(emptying) => may_borrow || !self.must_borrow(emptying.block),
             None => self.begin(die, may_borrow),
         };
         if may_go_on {
@@ -161,7 +161,7 @@ impl<S: Scheme> SectorMapped<S> {
         let victim = self.counts.fewest_valid(self.geometry.blocks_of_die(die as u32));
         let Some(block) = victim.filter(|&block| self.counts.valid(block) <= most) else { return false };
         let valid = self.counts.valid(block);
-        if !may_borrow && self.must_borrow(die, valid) {
+        if !may_borrow && self.must_borrow(block) {
             return false;
         }
         self.counts.reopen(block);
@@ -185,7 +185,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// empty.
     fn go_on<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
         let Some(mut emptying) = self.emptying[die].take() else { return Ok(()) };
-        scoped(nand, Cause::Gc, |nand| match self.move_pages(nand, die, &mut emptying, pages) {
+        scoped(nand, Cause::Gc, |nand| match self.move_pages(nand, &mut emptying, pages) {
             Ok(true) => {
                 self.forget_block(emptying.block);
                 self.events.gc_runs += 1;
@@ -207,13 +207,7 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Reads up to `pages` pages from a victim; true if it is empty.
-    fn move_pages<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        die: usize,
-        emptying: &mut Emptying,
-        pages: u32,
-    ) -> Result<bool, FtlError> {
+    fn move_pages<N: Nand>(&mut self, nand: &mut N, emptying: &mut Emptying, pages: u32) -> Result<bool, FtlError> {
         let mut left = pages;
         while emptying.next < emptying.end && !self.has_all(emptying.block, &emptying.found) {
             let page = Ppa(emptying.next);
@@ -222,8 +216,8 @@ impl<S: Scheme> SectorMapped<S> {
                     return Ok(false);
                 }
                 left -= 1;
-                self.survive(nand, die, page, &mut emptying.found)?;
-                self.program_full(nand, die, &mut emptying.found)?;
+                self.survive(nand, page, &mut emptying.found)?;
+                self.program_full(nand, emptying.block, &mut emptying.found)?;
             }
             emptying.next += 1;
         }
@@ -232,9 +226,9 @@ impl<S: Scheme> SectorMapped<S> {
         self.until_nothing_is_lost(nand, |ftl, nand| {
             let found = match found.take() {
                 Some(found) => found,
-                None => ftl.search(nand, die, emptying.block)?,
+                None => ftl.search(nand, emptying.block)?,
             };
-            ftl.move_rest(nand, die, emptying.block, found)
+            ftl.move_rest(nand, emptying.block, found)
         })?;
         Ok(true)
     }
@@ -244,24 +238,24 @@ impl<S: Scheme> SectorMapped<S> {
         !self.is_estimated && self.counts.valid(block) as usize == found.count()
     }
 
-    fn survive<N: Nand>(&mut self, nand: &mut N, die: usize, page: Ppa, found: &mut Survivors) -> Result<(), FtlError> {
+    fn survive<N: Nand>(&mut self, nand: &mut N, page: Ppa, found: &mut Survivors) -> Result<(), FtlError> {
         match self.holds.at(page) {
             Holds::Nothing => Ok(()),
-            Holds::Whole => self.survive_whole(nand, die, page, found),
+            Holds::Whole => self.survive_whole(nand, page, found),
             Holds::Sectors => self.survive_listed(nand, page, found),
         }
     }
 
     /// Programs the survivors that fill a page, by tokens. In the hybrid map they wait for the end: a page may be made whole
     /// then.
-    fn program_full<N: Nand>(&mut self, nand: &mut N, die: usize, found: &mut Survivors) -> Result<(), FtlError> {
+    fn program_full<N: Nand>(&mut self, nand: &mut N, from: BlockId, found: &mut Survivors) -> Result<(), FtlError> {
         let gathered = self.gathered as usize;
         if self.options.collection == Collection::AtOnce || self.options.hybrid.is_some() {
             return Ok(());
         }
         while found.sectors.len() - found.dead >= gathered {
             found.compact();
-            self.program_sectors(nand, Target::Moved(die), &found.sectors, 0, 0)?;
+            self.program_sectors(nand, self.moved(from), &found.sectors, 0, 0)?;
             found.sectors.remove_first(gathered);
             found.from.drain(..gathered);
         }
@@ -269,26 +263,20 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Reads a block from its first page on.
-    fn search<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<Survivors, FtlError> {
+    fn search<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<Survivors, FtlError> {
         let mut found = Survivors::default();
         let first = self.geometry.page(block, 0).0;
         for page in (first..first + self.geometry.pages_per_block()).map(Ppa) {
             if self.has_all(block, &found) {
                 break;
             }
-            self.survive(nand, die, page, &mut found)?;
+            self.survive(nand, page, &mut found)?;
         }
         Ok(found)
     }
 
     /// Moves the survivors found last, and writes trims that hide older copies.
-    fn move_rest<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        die: usize,
-        block: BlockId,
-        mut found: Survivors,
-    ) -> Result<(), FtlError> {
+    fn move_rest<N: Nand>(&mut self, nand: &mut N, block: BlockId, mut found: Survivors) -> Result<(), FtlError> {
         found.compact();
         let (valid, count) = (self.counts.valid(block), found.count());
         assert!(
@@ -296,8 +284,8 @@ impl<S: Scheme> SectorMapped<S> {
             "block {block} has {valid} valid sectors, and {count} were found"
         );
         found.left = found.sectors.len() as u32;
-        self.fold(nand, die, &mut found)?;
-        self.sectors_again(nand, die, &found)?;
+        self.fold(nand, block, &mut found)?;
+        self.sectors_again(nand, block, &found)?;
         // A trimmed sector's newest copy may lie here and older ones elsewhere. Flash records the trim before the
         // newest copy goes, or a mount would bring back an older one.
         self.write_trims(nand)
@@ -305,10 +293,9 @@ impl<S: Scheme> SectorMapped<S> {
 
     /// Moves all valid sectors out of a block at once.
     pub(super) fn empty<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
-        let die = self.geometry.die_of(block) as usize;
         self.until_nothing_is_lost(nand, |ftl, nand| {
-            let found = ftl.search(nand, die, block)?;
-            ftl.move_rest(nand, die, block, found)
+            let found = ftl.search(nand, block)?;
+            ftl.move_rest(nand, block, found)
         })?;
         self.forget_block(block);
         Ok(())
@@ -321,5 +308,6 @@ impl<S: Scheme> SectorMapped<S> {
         }
         assert_eq!(self.counts.valid(block), 0, "block {block} was emptied");
         self.holds.clear(self.geometry.page(block, 0), &self.geometry);
+        self.placing.emptied(block);
     }
 }

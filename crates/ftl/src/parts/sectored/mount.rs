@@ -2,10 +2,11 @@
 
 use super::cmt::Cmt;
 use super::copies::Copies;
+use super::handles::Placing;
 use super::paging::entries_in;
 use super::room::Stock;
 use super::{entries_per_map_page, Holds, Options, PagesHold, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
-use crate::parts::blocks::counts::ValidCounts;
+use crate::parts::blocks::counts::{BlockUse, ValidCounts};
 use crate::parts::blocks::frontier::{Frontier, RESUMED};
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page, Scans};
@@ -62,6 +63,8 @@ pub(super) fn mount<N: Nand, S: Scheme>(
         found.said.push(said);
     })?;
     ftl.adopt(nand, &scans, &found)?;
+    let is_used = |block: BlockId| matches!(ftl.counts.usage(block), BlockUse::Open | BlockUse::Closed);
+    ftl.placing.adopt(&scans, &listed, is_used);
     if !scans.are_untouched() {
         ftl.adopt_stale(nand, &found)?;
     }
@@ -109,12 +112,12 @@ fn blank<S: Scheme>(geometry: &Geometry, logical_pages: u32, options: Options, s
         counts: ValidCounts::new(geometry.blocks()),
         holds: PagesHold::nothing(geometry),
         mapping: None,
-        active: vec![Frontier::none(); geometry.dies() as usize],
+        active: vec![Frontier::none(); (geometry.dies() * options.handles()) as usize],
+        placing: Placing::new(options.placing, geometry),
         emptying: (0..geometry.dies()).map(|_| None).collect(),
         owing: None,
         failing: VecDeque::new(),
-        turn: geometry.dies() as usize - 1,
-        taken: options.pages_per_die,
+        turns: vec![(geometry.dies() as usize - 1, options.pages_per_die); options.handles() as usize],
         stock: Stock::none(geometry),
         map: crate::parts::flash_map::FlashMap::new(geometry, shape),
         cmt: Cmt::new(
@@ -128,7 +131,7 @@ fn blank<S: Scheme>(geometry: &Geometry, logical_pages: u32, options: Options, s
         trimmed: BTreeSet::new(),
         statements: BTreeSet::new(),
         mapped: 0,
-        buffer: Gathered::default(),
+        buffers: (0..options.handles()).map(|_| Gathered::default()).collect(),
         written: Written::new(options.merge_buffers),
         is_estimated: false,
         rebuilt: 0,

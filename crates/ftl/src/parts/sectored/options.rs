@@ -1,5 +1,6 @@
 //! Options for the FTLs with sector maps.
 
+use super::SectorHandles;
 use crate::parts::collection::Collection;
 
 /// The map unit that leaves memory.
@@ -71,6 +72,7 @@ pub struct Options {
     pub(crate) reserve_blocks: u32,
     pub(crate) map_spare_percent: u32,
     pub(crate) hybrid: Option<Hybrid>,
+    pub(crate) placing: Option<SectorHandles>,
 }
 
 /// Makes such an FTL's `Config`: its own options, and the options common to all.
@@ -150,6 +152,7 @@ macro_rules! sectored_options {
                     reserve_blocks: self.reserve_blocks,
                     map_spare_percent: self.map_spare_percent,
                     hybrid: None,
+                    placing: None,
                 }
             }
         }

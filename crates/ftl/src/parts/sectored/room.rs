@@ -8,17 +8,16 @@
 //! A die just above that limit takes pages in turn like the others, and collects nearly full blocks: with half its
 //! blocks bad, the device writes more than with all of them bad.
 
-use super::{Options, Scheme, SectorMapped};
-use crate::parts::blocks::frontier::Frontier;
+use super::{Options, Place, Scheme, SectorMapped};
 use crate::parts::flash_map::Shape;
 use crate::FtlError;
 use nandlab_nand::Geometry;
 use std::cmp::Reverse;
 
 impl Options {
-    /// Blocks per die that hold no sector for good: the map's share, the reserve and the open block.
+    /// Blocks per die that hold no sector for good: the map's share, the reserve and the open blocks.
     pub(super) fn kept(&self, share: u32) -> u32 {
-        share.saturating_add(self.reserve_blocks).saturating_add(1)
+        share.saturating_add(self.reserve_blocks).saturating_add(self.handles())
     }
 
     /// Most valid sectors in a block worth emptying: gathered again, they leave a page.
@@ -84,11 +83,8 @@ impl<S: Scheme> SectorMapped<S> {
             if let Some(emptying) = self.emptying[die].take() {
                 self.counts.close(emptying.block());
             }
-            // The die writes nothing more to its open block; other dies may take it as a victim.
-            let left = std::mem::replace(&mut self.active[die], Frontier::none());
-            if left.block.is_some() {
-                self.counts.close(left.block);
-            }
+            // The die writes nothing more to its open blocks; other dies may take them as victims.
+            (0..self.placing.count()).for_each(|handle| self.close_open(Place { die, handle }));
         }
         self.stock = Stock { good: Some(self.keeper.good()), works };
         Ok(())
@@ -127,15 +123,15 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// A working die for pages moved from `die`: itself, or the one with the most room.
-    pub(super) fn working_die(&self, die: usize) -> usize {
+    /// A working die for pages of a handle moved from a die: itself, or the one with the most room.
+    pub(super) fn working_die(&self, Place { die, handle }: Place) -> usize {
         if self.stock.works(die) {
             return die;
         }
         let room = |at: &usize| {
             let free = self.keeper.count_in(*at as u32).saturating_sub(self.map.claim_in(*at as u32));
-            (free, self.active[*at].left(), Reverse(*at))
+            (free, self.frontier(Place { die: *at, handle }).left(), Reverse(*at))
         };
-        (0..self.active.len()).filter(|&at| self.stock.works(at)).max_by_key(room).unwrap_or(die)
+        (0..self.dies()).filter(|&at| self.stock.works(at)).max_by_key(room).unwrap_or(die)
     }
 }

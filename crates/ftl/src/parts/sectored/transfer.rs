@@ -1,11 +1,11 @@
 //! Sectors and whole pages between the host, the merge buffer and flash.
 
-use super::{Holds, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT, UNSET};
+use super::{Holds, Place, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT, UNSET};
 use crate::parts::blocks::frontier::Frontier;
 use crate::parts::merge_buffer::{copy_sector, Gathered, DEAD};
 use crate::parts::partial::refuse_lost;
 use crate::FtlError;
-use nandlab_nand::{Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Seq, Time};
+use nandlab_nand::{BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Seq, Time};
 
 /// A sector to fetch: its place in the logical page, and its address.
 type Wanted = (u32, u32);
@@ -23,25 +23,27 @@ impl<S: Scheme> SectorMapped<S> {
         oob: Oob,
     ) -> Result<(Ppa, Seq), FtlError> {
         loop {
-            let die = match target {
-                Target::Host => self.die_for_host(nand)?,
-                Target::Moved(die) => self.die_for_moved(nand, die)?,
+            let place = match target {
+                Target::Host(handle) => Place { die: self.die_for_host(nand, handle)?, handle },
+                Target::Moved { to, .. } => self.place_for_moved(nand, to)?,
             };
             // Opening a block may have moved older copies of this page's sectors, so the sequence number comes last.
-            let (to, mark) = self.active[die].take();
-            let oob = Oob { aux: oob.aux | mark, seq: self.keeper.seq_ahead(), ..oob };
+            let (to, mark) = self.frontier_mut(place).take();
+            let (seq, handle) = (self.keeper.seq_ahead(), place.handle as u8);
+            let oob = Oob { aux: oob.aux | mark, seq, handle, ..oob };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => {
                     self.holds.set(to, if oob.kind == Kind::Sectors { Holds::Sectors } else { Holds::Whole });
                     self.mapping = Some((to, 0));
-                    if let Target::Host = target {
-                        self.owing = Some(die);
+                    match target {
+                        Target::Host(_) => self.owing = Some(place.die),
+                        Target::Moved { from, .. } => self.placing.moved(place.handle, from),
                     }
                     return Ok((to, oob.seq));
                 }
                 Err(NandError::ProgramFailed(_)) => {
                     self.keeper.pass(oob.seq);
-                    self.abandon(die);
+                    self.abandon(place);
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -54,9 +56,10 @@ impl<S: Scheme> SectorMapped<S> {
         self.keeper.pass(seq);
     }
 
-    /// Takes a block with a failed program from its die; it gets no more pages.
-    pub(super) fn abandon(&mut self, die: usize) {
-        let failed = std::mem::replace(&mut self.active[die], Frontier::none());
+    /// Takes an open block with a failed program from its place; it gets no more pages.
+    pub(super) fn abandon(&mut self, place: Place) {
+        let failed = std::mem::replace(self.frontier_mut(place), Frontier::none());
+        self.placing.closed(failed.block, self.keeper.seq());
         self.failing.push_back(failed.block);
     }
 
@@ -94,13 +97,20 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Programs a whole host page and maps it; the merge buffer forgets its older sectors.
-    pub(super) fn write_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+    pub(super) fn write_whole<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        handle: usize,
+        at: Lpn,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
         let oob = Oob::data(at, Default::default(), nand.ctx().origin());
         let buffered = nand.ctx().set_buffered(true);
-        let programmed = self.program(nand, Target::Host, page, &[], oob);
+        let programmed = self.program(nand, Target::Host(handle), page, &[], oob);
         nand.ctx().set_buffered(buffered);
         let programmed = programmed?;
         let end = nand.ctx().last();
+        self.placing.programmed(handle, 0, false);
         self.drop_buffered(at, self.full);
         self.map_whole(nand, at, programmed, end)?;
         let free = self.written.pass(end);
@@ -109,10 +119,10 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     fn drop_buffered(&mut self, at: Lpn, sectors: SectorMask) {
-        if self.buffer.len() > 0 {
-            let first = at.0 * self.per_page;
-            let place_of = |sector: u32| sector.checked_sub(first).filter(|&place| place < self.per_page);
-            self.buffer.drop_where(|sector| place_of(sector).is_some_and(|place| sectors.has(place)));
+        let (first, per_page) = (at.0 * self.per_page, self.per_page);
+        for buffer in self.buffers.iter_mut().filter(|buffer| buffer.len() > 0) {
+            let place_of = |sector: u32| sector.checked_sub(first).filter(|&place| place < per_page);
+            buffer.drop_where(|sector| place_of(sector).is_some_and(|place| sectors.has(place)));
         }
     }
 
@@ -126,9 +136,14 @@ impl<S: Scheme> SectorMapped<S> {
     ) -> Result<(), FtlError> {
         let mut missing = sectors;
         for place in sectors.iter() {
-            if let Some(found) = self.buffer.find(self.sector(at, place)) {
-                self.buffer.copy_out(found, 1, page, place as usize);
-                missing.0 &= !(1 << place);
+            let sector = self.sector(at, place);
+            for (handle, buffer) in self.buffers.iter().enumerate() {
+                if let Some(found) = buffer.find(sector) {
+                    buffer.copy_out(found, 1, page, place as usize);
+                    missing.0 &= !(1 << place);
+                    self.placing.read_buffered(handle);
+                    break;
+                }
             }
         }
         let mut blank = SectorMask(0);
@@ -236,10 +251,10 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Programs a Lost page for a logical page with lost contents.
-    pub(super) fn program_lost<N: Nand>(&mut self, nand: &mut N, die: usize, at: Lpn) -> Result<(), FtlError> {
+    pub(super) fn program_lost<N: Nand>(&mut self, nand: &mut N, from: BlockId, at: Lpn) -> Result<(), FtlError> {
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
-        let programmed = self.program(nand, Target::Moved(die), &blank, &[], oob)?;
+        let programmed = self.program(nand, self.moved(from), &blank, &[], oob)?;
         let end = nand.ctx().last();
         self.events.lost_pages += 1;
         self.map_whole(nand, at, programmed, end)

@@ -292,6 +292,11 @@ impl Units {
         }
     }
 
+    /// Whether a block is in a unit.
+    pub(crate) fn has(&self, block: BlockId) -> bool {
+        self.of[block.index()] != NONE
+    }
+
     /// Compares the units with the blocks' uses.
     ///
     /// # Panics
