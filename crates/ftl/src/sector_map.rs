@@ -51,8 +51,7 @@
 //! aside, and moves in steps, one for each host page on the die (`parts/sectored/emptying.rs`). The freed block then comes
 //! a block of pages earlier than it is needed: each die has about a block less of spare room.
 //!
-//! ## Placement by the host
-//! With `fdp` each reclaim unit handle of NVMe's flexible data placement has a merge buffer and blocks of its own
+//! **Placement by the host.** With `fdp` each reclaim unit handle of NVMe's flexible data placement has a merge buffer and blocks of its own
 //! (`parts/sectored/handles.rs`). So small writes of one handle share pages, where a page map with handles programs a page
 //! for each of them. A sector that the host writes through another handle leaves the buffer in which it waits. A flush
 //! programs up to a partly filled page for each handle. The mount finds a block's handle in its pages' spare areas.

@@ -1,6 +1,7 @@
 //! A run's progress and cancellation: shared between the running thread and the watching thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// A run's current phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +51,9 @@ pub struct Control {
     sectors_in_all: AtomicU64,
     /// The share where a time ends this phase, in billionths and one more; 0 if unknown.
     timed_share: AtomicU64,
-    cancelled: AtomicBool,
+    cancelled: Arc<AtomicBool>,
+    /// That of the run in which this is a part.
+    whole: Option<Arc<AtomicBool>>,
 }
 
 impl Control {
@@ -69,7 +72,12 @@ impl Control {
 
     /// Whether the run should stop.
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Relaxed)
+        self.cancelled.load(Relaxed) || self.whole.as_ref().is_some_and(|whole| whole.load(Relaxed))
+    }
+
+    /// For a part of the run: it stops by itself, and with the run.
+    pub(crate) fn part(&self) -> Self {
+        Self { whole: Some(self.cancelled.clone()), ..Self::default() }
     }
 
     /// The run's completed part, 0 to 1, with each request counted by its length; `None` while unknown. Where a time and no

@@ -36,6 +36,7 @@ impl AllAbove {
         &mut self,
         above: &Above<'_>,
         watch: &(dyn Fn(u64) -> bool + Sync),
+        control: Control,
     ) -> Result<Box<dyn Workload>, WorkloadError> {
         let Above { tenant, at, sectors, seed, base } = *above;
         let turns = match (tenant.workload.kind(), &tenant.index, &tenant.fs) {
@@ -44,12 +45,12 @@ impl AllAbove {
                 let total = count(keys, &setting, watch)?;
                 let (ops, index) = (keys.open(&setting)?, index.clone());
                 let play = move |seat| play_keys(&index, ops, seed, seat);
-                Turns::new(&tenant.name, (sectors, above.has_jobs()), total, play)
+                Turns::new(&tenant.name, (sectors, above.has_jobs()), (total, control), play)
             }
             (Kind::Files(files), _, Some(fs)) => {
                 let (ops, fs) = (files.open(&FileSetting { seed, base })?, fs.clone());
                 let play = move |seat| play_files(&fs, ops, seed, seat);
-                Turns::new(&tenant.name, (sectors, false), files.transactions().unwrap_or(0), play)
+                Turns::new(&tenant.name, (sectors, false), (files.transactions().unwrap_or(0), control), play)
             }
             _ => unreachable!("a tenant was checked to have what its workload asks"),
         };

@@ -51,7 +51,7 @@ impl Source {
                 };
                 let mut above = AllAbove::default();
                 let opened = match experiment.tenants() {
-                    Some(tenants) => tenants.open_with(&setting, &mut |one| above.open(one, &watch)),
+                    Some(tenants) => tenants.open_with(&setting, &mut |one| above.open(one, &watch, control.part())),
                     None => options.open(&setting),
                 };
                 match opened {

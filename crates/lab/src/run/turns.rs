@@ -280,18 +280,19 @@ impl<R> Drop for Other<R> {
 pub(super) struct Turns<R>(Arc<Mutex<Other<R>>>);
 
 impl<R: Send + 'static> Turns<R> {
-    /// A program over `sectors`, which may have requests side by side. `total` is the number of its operations, or 0.
+    /// A program over `sectors`, which may have requests side by side. `total` is the number of its operations, or 0; `control`
+    /// hears how many are done, and ends them.
     pub(super) fn new(
         name: &str,
         (sectors, side_by_side): (u64, bool),
-        total: u64,
+        (total, control): (u64, Control),
         program: impl FnOnce(Seat) -> R + Send + 'static,
     ) -> Self {
         Self(Arc::new(Mutex::new(Other {
             program: Some((name.to_owned(), Box::new(program))),
             sectors,
             side_by_side,
-            control: Arc::default(),
+            control: Arc::new(control),
             total,
             told: None,
             turns: None,
