@@ -8,6 +8,7 @@ mod fitted;
 mod foreseen;
 mod inspect;
 mod keys;
+mod loads;
 mod mark;
 pub(crate) mod meter;
 mod mounts;
@@ -216,7 +217,11 @@ impl Run<'_> {
         let total = source.total();
         let each = sectors_each(source, self.sizing);
         self.control.plan(planned(self.experiment, self.sizing, source));
-        let Preconditioned { record: precondition, mut stopped, played, .. } = self.precondition(source.requests())?;
+        let mut before = self.precondition(source.requests())?;
+        if let Source::Requests(_, above) = source {
+            before = self.load(above, before)?;
+        }
+        let Preconditioned { record: precondition, mut stopped, played, .. } = before;
         self.played = played;
         self.lie();
         let total = total.saturating_sub(self.experiment.precondition.warm_up);

@@ -39,6 +39,9 @@ pub struct Precondition {
     pub placement: Option<FillPlacement>,
     /// The workload's first requests, carried out after these writes without being measured.
     pub warm_up: u64,
+    /// Whether tenants with an index or a file system load it before the measurement, each its own part and all side by side:
+    /// the first records of an index, or format, mount and the first files. The others ask for nothing meanwhile.
+    pub load: bool,
     /// Days without power between the preconditioning and the workload: the pages of `device.reliability` age.
     #[serde(skip_serializing_if = "reliability::is_none")]
     #[schemars(extend("default" = 0.0))]
@@ -58,6 +61,7 @@ impl Default for Precondition {
             steady_windows: WINDOWS,
             placement: None,
             warm_up: 0,
+            load: false,
             shelf_days: 0.0,
             from_state: None,
         }
@@ -120,6 +124,10 @@ impl Experiment {
         if self.precondition.warm_up > 0 && !is_of_requests {
             let why = "it counts requests, and this workload asks an index or a file system; leave it out";
             return refuse("precondition.warm_up", &self.precondition.warm_up, why);
+        }
+        if self.precondition.load && !self.has_above() {
+            let why = "no tenant has an index or a file system to load; see workload.tenants";
+            return refuse("precondition.load", &true, why);
         }
         if self.precondition.steady_writes == SteadyWrites::Workload {
             let given = &"\"workload\"";

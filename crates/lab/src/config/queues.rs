@@ -25,8 +25,7 @@ impl Experiment {
 
     /// Whether a tenant has an index or a file system.
     pub(crate) fn has_above(&self) -> bool {
-        let has_one = |tenant: &tenants::Tenant| tenant.index.is_some() || tenant.fs.is_some();
-        self.tenants().is_some_and(|tenants| tenants.tenant.iter().any(has_one))
+        self.tenants().is_some_and(|tenants| tenants.tenant.iter().any(tenants::Tenant::is_above))
     }
 
     /// Weights choose among waiting commands, and without a bound none waits.

@@ -2,7 +2,7 @@
 
 use super::files::hands::{reason, Hands};
 use super::keys::{count, Host};
-use super::turns::{Seat, Turns};
+use super::turns::{Gate, Seat, Turns};
 use crate::control::Control;
 use crate::error::LabError;
 use crate::latency::LatencyMeter;
@@ -26,9 +26,14 @@ pub(crate) struct Left {
     pub(super) stopped: Option<Stopped>,
 }
 
-/// The tenants with an index or a file system, by their places in the list.
+/// The tenants with an index or a file system.
 #[derive(Default)]
-pub(crate) struct AllAbove(Vec<(usize, Turns<Result<Left, LabError>>)>);
+pub(crate) struct AllAbove {
+    /// By their places in the list.
+    all: Vec<(usize, Turns<Result<Left, LabError>>)>,
+    /// The requests of their loads, if these come before the run.
+    loads: Option<Box<dyn Workload>>,
+}
 
 impl AllAbove {
     /// Opens one, to be played.
@@ -36,7 +41,7 @@ impl AllAbove {
         &mut self,
         above: &Above<'_>,
         watch: &(dyn Fn(u64) -> bool + Sync),
-        control: Control,
+        (control, has_gate): (Control, bool),
     ) -> Result<Box<dyn Workload>, WorkloadError> {
         let Above { tenant, at, sectors, seed, base } = *above;
         let turns = match (tenant.workload.kind(), &tenant.index, &tenant.fs) {
@@ -44,23 +49,45 @@ impl AllAbove {
                 let setting = KeySetting { seed, base, largest_key: index.largest_key() };
                 let total = count(keys, &setting, watch)?;
                 let (ops, index) = (keys.open(&setting)?, index.clone());
-                let play = move |seat| play_keys(&index, ops, seed, seat);
-                Turns::new(&tenant.name, (sectors, above.has_jobs()), (total, control), play)
+                let load = keys.load();
+                let play = move |seat| play_keys(&index, (ops, load), seed, seat);
+                Turns::new(&tenant.name, (sectors, above.has_jobs(), has_gate), (total, control), play)
             }
             (Kind::Files(files), _, Some(fs)) => {
                 let (ops, fs) = (files.open(&FileSetting { seed, base })?, fs.clone());
                 let play = move |seat| play_files(&fs, ops, seed, seat);
-                Turns::new(&tenant.name, (sectors, false), (files.transactions().unwrap_or(0), control), play)
+                Turns::new(&tenant.name, (sectors, false, has_gate), (files.transactions().unwrap_or(0), control), play)
             }
             _ => unreachable!("a tenant was checked to have what its workload asks"),
         };
-        self.0.push((at, turns.same()));
+        self.all.push((at, turns.same()));
         Ok(Box::new(turns))
+    }
+
+    /// The one at this place, once more.
+    pub(super) fn same(&self, at: usize) -> Box<dyn Workload> {
+        let found = self.all.iter().find(|(place, _)| *place == at);
+        Box::new(found.expect("it was opened").1.same())
+    }
+
+    /// Their loads are `loads`.
+    pub(super) fn set_loads(&mut self, loads: Box<dyn Workload>) {
+        self.loads = Some(loads).filter(|_| !self.all.is_empty());
+    }
+
+    /// The requests of their loads, once.
+    pub(super) fn take_loads(&mut self) -> Option<Box<dyn Workload>> {
+        self.loads.take()
+    }
+
+    /// The loads are done: the run's clock begins anew, and all go on.
+    pub(super) fn open_gates(&self) {
+        self.all.iter().for_each(|(_, turns)| turns.open_gate());
     }
 
     /// Ends them all; what each leaves that has begun, with its place in the list.
     pub(super) fn finish(&self) -> Result<Vec<(usize, Left)>, LabError> {
-        let left = self.0.iter().filter_map(|(at, turns)| Some((*at, turns.finish()?)));
+        let left = self.all.iter().filter_map(|(at, turns)| Some((*at, turns.finish()?)));
         left.map(|(at, left)| left.map(|left| (at, left))).collect()
     }
 }
@@ -75,11 +102,27 @@ fn explain(error: WorkloadError) -> LabError {
     LabError::from_workload(error, "tenants")
 }
 
-fn play_keys(index: &IndexConfig, mut ops: Box<dyn KeyWorkload>, seed: u64, seat: Seat) -> Result<Left, LabError> {
-    let control = seat.control();
+fn play_keys(
+    index: &IndexConfig,
+    (mut ops, load): (Box<dyn KeyWorkload>, u64),
+    seed: u64,
+    seat: Seat,
+) -> Result<Left, LabError> {
+    let (control, gate) = (seat.control(), seat.gate());
     let mut mirror = Mirror::new(seat);
     let switch = mirror.switch();
-    let host = Host { index, seed, keeps_time: true, control: &control, between: &|| Ok(()), explain: &explain };
+    let loaded = || gate.pass();
+    let between = || Ok(());
+    let host = Host {
+        index,
+        seed,
+        keeps_time: true,
+        control: &control,
+        between: &between,
+        explain: &explain,
+        load,
+        loaded: &loaded,
+    };
     let played = host.play(&mut mirror, &switch, &mut *ops)?;
     Ok(Left { index: Some(played.index), files: None, stopped: own(played.stopped, &control) })
 }
@@ -88,6 +131,7 @@ fn play_files(fs: &FsConfig, ops: Box<dyn FileWorkload>, seed: u64, seat: Seat) 
     let mut player = FilesPlayer {
         control: seat.control(),
         now: seat.clock(),
+        gate: Some(seat.gate()),
         hands: Hands::new(seed),
         record: TenantFiles::default(),
         latency: LatencyMeter::default(),
@@ -122,6 +166,8 @@ fn play_files(fs: &FsConfig, ops: Box<dyn FileWorkload>, seed: u64, seat: Seat) 
 struct FilesPlayer {
     control: Arc<Control>,
     now: Rc<Cell<Time>>,
+    /// Behind the set-up.
+    gate: Option<Gate>,
     hands: Hands,
     record: TenantFiles,
     latency: LatencyMeter,
@@ -133,6 +179,9 @@ impl FilesPlayer {
             let op = op.map_err(explain)?;
             match op {
                 FileOp::Transaction => {
+                    if self.gate.take().is_some_and(|gate| gate.pass()) {
+                        self.latency = LatencyMeter::default();
+                    }
                     self.control.set_done(self.record.transactions);
                     self.record.transactions += 1;
                     continue;

@@ -135,7 +135,9 @@ pub(crate) fn play(
         log.map_or(Ok(()), OpLog::state)?;
         timeline.map_or(Ok(()), Timeline::state)
     };
-    let host = Host { index, seed, keeps_time, control, between: &between, explain: &explain };
+    let loaded = || false;
+    let host =
+        Host { index, seed, keeps_time, control, between: &between, explain: &explain, load: 0, loaded: &loaded };
     host.play(&mut mirror, &switch, ops)
 }
 
@@ -150,6 +152,10 @@ pub(super) struct Host<'a> {
     pub(super) between: &'a dyn Fn() -> Result<(), LabError>,
     /// What an error of the workload means.
     pub(super) explain: &'a dyn Fn(WorkloadError) -> LabError,
+    /// The operations of the load, a bulk load among them.
+    pub(super) load: u64,
+    /// Called behind the load; true if the load is no part of what is measured.
+    pub(super) loaded: &'a dyn Fn() -> bool,
 }
 
 impl Host<'_> {
@@ -177,7 +183,11 @@ impl Host<'_> {
         if let Err(error) = player.load(tree.as_dyn(), &mut ops) {
             stopped = Some(player.stop(index, error)?);
         }
+        let mut load = Some(self.load);
         while stopped.is_none() {
+            if load.take_if(|load| player.counts.total >= *load).is_some() && (self.loaded)() {
+                player.latency = self.keeps_time.then(LatencyMeter::default);
+            }
             if player.counts.total % BATCH == 0 {
                 control.set_done(player.counts.total);
                 (self.between)()?;

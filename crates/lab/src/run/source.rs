@@ -50,10 +50,17 @@ impl Source {
                     zones: experiment.zone_shape(&sizing.geometry),
                 };
                 let mut above = AllAbove::default();
+                let has_gate = experiment.precondition.load;
                 let opened = match experiment.tenants() {
-                    Some(tenants) => tenants.open_with(&setting, &mut |one| above.open(one, &watch, control.part())),
+                    Some(tenants) => {
+                        tenants.open_with(&setting, &mut |one| above.open(one, &watch, (control.part(), has_gate)))
+                    }
                     None => options.open(&setting),
                 };
+                if let (Some(tenants), true, true) = (experiment.tenants(), has_gate, opened.is_ok()) {
+                    let loads = tenants.open_loads(&setting, &mut |one| Ok(above.same(one.at)));
+                    above.set_loads(loads.map_err(explain)?);
+                }
                 match opened {
                     Err(WorkloadError::Stopped) => Ok(Self::Requests(Box::new(Nothing), above)),
                     opened => Ok(Self::Requests(opened.map_err(explain)?, above)),

@@ -5,6 +5,9 @@
 //! tenants, and gives the turn back at the simulated time of the end, or at the time waited for. So the order of requests
 //! follows from simulated times alone, and a result is the same on each machine.
 //!
+//! A program may have a gate, behind its load: it waits there until the run lets it through. Meanwhile the device comes to rest,
+//! and the run's clock begins anew. The program's time goes on as it was, so the two differ by a constant from then on.
+//!
 //! When the run ends before the program, all requests of the program end at once from then on, uncounted: it finishes its
 //! operation, so that what it leaves can be checked.
 
@@ -12,7 +15,7 @@ use crate::control::Control;
 use nandlab_block::{BlockDevice, Completion, Ended, Error, Payload, Queued, Request};
 use nandlab_nand::Time;
 use nandlab_workload::{Workload, WorkloadError};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -29,35 +32,87 @@ enum Told {
     Time,
     /// A request ended, perhaps with its data lost to bit errors.
     Ended { number: u64, end: Time, is_lost: bool },
+    /// It may go through its gate.
+    Through,
 }
 
 /// A turn of the program.
 struct Turn {
     requests: Vec<Request>,
-    /// Until when it waits for an end; `None` if it is done.
-    until: Option<Time>,
+    waits: Waits,
+}
+
+/// What the program waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Waits {
+    /// Not begun.
+    Begin,
+    /// The end of a request, until this time.
+    Until(Time),
+    /// To be let through its gate, at this time of its own.
+    Gate(Time),
+    /// Nothing: it is done.
+    Done,
 }
 
 /// The program's device.
 pub(super) struct Seat {
     sectors: u64,
     side_by_side: bool,
-    turns: Sender<Turn>,
-    told: Receiver<Told>,
+    line: Rc<Line>,
     /// Cancelled when the run is over.
     control: Arc<Control>,
     /// Where the program stands in simulated time.
     now: Rc<Cell<Time>>,
     begun: u64,
-    /// Begun in this turn.
-    requests: Vec<Request>,
     under_way: BTreeMap<u64, Request>,
     is_over: bool,
     /// A request's data is lost; the next request tells it.
     lost: Option<Error>,
 }
 
+/// The program's end of the line to the run.
+struct Line {
+    turns: Sender<Turn>,
+    told: Receiver<Told>,
+    /// Begun in this turn.
+    requests: RefCell<Vec<Request>>,
+    /// Whether there is a gate.
+    has_gate: bool,
+}
+
+impl Line {
+    /// Ends the program's turn, and waits for the next one; `None` if the run is over.
+    fn wait(&self, waits: Waits) -> Option<Told> {
+        let turn = Turn { requests: self.requests.take(), waits };
+        self.turns.send(turn).ok().and_then(|()| self.told.recv().ok())
+    }
+}
+
+/// A program's gate.
+pub(super) struct Gate {
+    line: Rc<Line>,
+    now: Rc<Cell<Time>>,
+    control: Arc<Control>,
+}
+
+impl Gate {
+    /// The load is done: the program waits until the run lets it through. False if there is no gate, since loads are a part of
+    /// the run.
+    pub(super) fn pass(&self) -> bool {
+        if self.line.has_gate && self.line.wait(Waits::Gate(self.now.get())).is_none() {
+            // The run is over.
+            self.control.cancel();
+        }
+        self.line.has_gate
+    }
+}
+
 impl Seat {
+    pub(super) fn gate(&self) -> Gate {
+        Gate { line: self.line.clone(), now: self.now.clone(), control: self.control.clone() }
+    }
+
     /// Shows the time to whoever measures operations.
     pub(super) fn clock(&self) -> Rc<Cell<Time>> {
         self.now.clone()
@@ -79,20 +134,20 @@ impl Seat {
         let number = self.begun;
         self.begun += 1;
         self.under_way.insert(number, request);
-        self.requests.push(request);
+        self.line.requests.borrow_mut().push(request);
         Ok(number)
     }
 
     /// Waits for a request's end, but not beyond `until`.
     fn wait(&mut self, until: Time) -> Option<Ended> {
         if !self.is_over {
-            let turn = Turn { requests: std::mem::take(&mut self.requests), until: Some(until) };
-            match self.turns.send(turn).ok().and_then(|()| self.told.recv().ok()) {
+            match self.line.wait(Waits::Until(until)) {
                 Some(Told::Time) => {
                     self.now.set(self.now.get().max(until));
                     return None;
                 }
                 Some(Told::Ended { number, end, is_lost }) => return Some(self.end(number, end, is_lost)),
+                Some(Told::Through) => unreachable!("it does not wait at its gate"),
                 None => {
                     self.is_over = true;
                     self.control.cancel();
@@ -122,9 +177,10 @@ impl Seat {
 impl Drop for Seat {
     /// Requests that nobody waits for, such as trims, are made all the same.
     fn drop(&mut self) {
-        if !self.is_over && !self.requests.is_empty() {
+        let requests = self.line.requests.take();
+        if !self.is_over && !requests.is_empty() {
             // The run may be over and listen no more.
-            let _ = self.turns.send(Turn { requests: std::mem::take(&mut self.requests), until: None });
+            let _ = self.line.turns.send(Turn { requests, waits: Waits::Done });
         }
     }
 }
@@ -185,8 +241,13 @@ struct Other<R> {
     left: Option<R>,
     /// Requests that the run did not take yet.
     ahead: VecDeque<Request>,
-    /// As in [`Turn`].
-    until: Option<Time>,
+    waits: Waits,
+    /// Whether it has a gate, and whether the run lets it through.
+    has_gate: bool,
+    is_open: bool,
+    /// By how much its time is ahead of the run's, and its requests made before.
+    ahead_by: (Time, u64),
+    made: u64,
     /// Ends that the program does not know yet, by time and number, and whether the data is lost.
     known: BTreeMap<(Time, u64), bool>,
     lost: BTreeSet<u64>,
@@ -195,30 +256,44 @@ struct Other<R> {
 impl<R: Send + 'static> Other<R> {
     /// The program takes a turn.
     fn go_on(&mut self) {
-        if self.program.is_some() {
-            self.begin();
-        } else {
-            let Some(until) = self.until else { return };
-            let told = match self.known.first_key_value() {
+        let told = match self.waits {
+            Waits::Begin => {
+                self.begin();
+                None
+            }
+            Waits::Until(until) => match self.known.first_key_value() {
                 Some((&(end, number), &is_lost)) if end <= until => {
                     self.known.remove(&(end, number));
-                    Told::Ended { number, end, is_lost }
+                    Some(Told::Ended { number, end, is_lost })
                 }
-                _ if until < Time::MAX => Told::Time,
+                _ if until < Time::MAX => Some(Told::Time),
                 _ => return,
-            };
+            },
+            Waits::Gate(_) if self.is_open => Some(Told::Through),
+            Waits::Gate(_) | Waits::Done => return,
+        };
+        if let (Some(told), Some(to)) = (told, &self.told) {
             // If the program panicked, the turn says so.
-            let _ = self.told.as_ref().map(|to| to.send(told));
+            let _ = to.send(told);
         }
         match self.turns.as_ref().and_then(|turns| turns.recv().ok()) {
-            Some(Turn { requests, until }) => {
+            Some(Turn { requests, waits }) => {
+                self.made += requests.len() as u64;
                 self.ahead.extend(requests);
-                self.until = until;
+                self.waits = waits;
             }
-            None => self.until = None,
+            None => self.waits = Waits::Done,
         }
-        if self.until.is_none() {
+        if self.waits == Waits::Done {
             self.join();
+        }
+    }
+
+    /// Opens the gate: the run's clock and its numbers begin anew at the program's present time.
+    fn open_gate(&mut self) {
+        self.is_open = true;
+        if let Waits::Gate(now) = self.waits {
+            self.ahead_by = (now, self.made);
         }
     }
 
@@ -226,15 +301,15 @@ impl<R: Send + 'static> Other<R> {
         let Some((name, program)) = self.program.take() else { return };
         let ((to, told), (turns, from)) = (channel(), channel());
         let (sectors, side_by_side, control) = (self.sectors, self.side_by_side, self.control.clone());
+        let has_gate = self.has_gate;
         let work = move || {
             let last = turns.clone();
-            let (requests, under_way, now) = (Vec::new(), BTreeMap::new(), Rc::default());
-            let (begun, is_over, lost) = (0, false, None);
-            let seat =
-                Seat { sectors, side_by_side, turns, told, control, now, begun, requests, under_way, is_over, lost };
+            let line = Rc::new(Line { turns, told, requests: RefCell::default(), has_gate });
+            let (under_way, now, begun, is_over, lost) = (BTreeMap::new(), Rc::default(), 0, false, None);
+            let seat = Seat { sectors, side_by_side, line, control, now, begun, under_way, is_over, lost };
             let left = program(seat);
             // The run may be over and listen no more.
-            let _ = last.send(Turn { requests: Vec::new(), until: None });
+            let _ = last.send(Turn { requests: Vec::new(), waits: Waits::Done });
             left
         };
         let thread = Builder::new().name(name).stack_size(STACK_BYTES).spawn(work);
@@ -254,15 +329,19 @@ impl<R: Send + 'static> Other<R> {
     }
 
     fn next_time(&self) -> Option<Time> {
-        if self.program.is_some() {
-            return Some(0);
-        }
+        let of_run = |time: Time| time.saturating_sub(self.ahead_by.0);
         if let Some(next) = self.ahead.front() {
-            return Some(next.time);
+            return Some(of_run(next.time));
         }
-        let until = self.until?;
-        let end = self.known.first_key_value().map_or(Time::MAX, |(&(end, _), _)| end);
-        Some(end.min(until)).filter(|&time| time < Time::MAX)
+        match self.waits {
+            Waits::Begin => Some(0),
+            Waits::Until(until) => {
+                let end = self.known.first_key_value().map_or(Time::MAX, |(&(end, _), _)| end);
+                Some(end.min(until)).filter(|&time| time < Time::MAX).map(of_run)
+            }
+            Waits::Gate(now) => self.is_open.then(|| of_run(now)),
+            Waits::Done => None,
+        }
     }
 }
 
@@ -280,11 +359,11 @@ impl<R> Drop for Other<R> {
 pub(super) struct Turns<R>(Arc<Mutex<Other<R>>>);
 
 impl<R: Send + 'static> Turns<R> {
-    /// A program over `sectors`, which may have requests side by side. `total` is the number of its operations, or 0; `control`
-    /// hears how many are done, and ends them.
+    /// A program over `sectors`, which may have requests side by side, and perhaps a gate. `total` is the number of its
+    /// operations, or 0; `control` hears how many are done, and ends them.
     pub(super) fn new(
         name: &str,
-        (sectors, side_by_side): (u64, bool),
+        (sectors, side_by_side, has_gate): (u64, bool, bool),
         (total, control): (u64, Control),
         program: impl FnOnce(Seat) -> R + Send + 'static,
     ) -> Self {
@@ -299,7 +378,11 @@ impl<R: Send + 'static> Turns<R> {
             thread: None,
             left: None,
             ahead: VecDeque::new(),
-            until: None,
+            waits: Waits::Begin,
+            has_gate,
+            is_open: false,
+            ahead_by: (0, 0),
+            made: 0,
             known: BTreeMap::new(),
             lost: BTreeSet::new(),
         })))
@@ -312,6 +395,11 @@ impl<R: Send + 'static> Turns<R> {
 
     fn other(&self) -> MutexGuard<'_, Other<R>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the program through its gate, where it waits; the run's clock begins anew.
+    pub(super) fn open_gate(&self) {
+        self.other().open_gate();
     }
 
     /// The run is over: the program ends, and this is its result; `None` if it never began.
@@ -329,7 +417,8 @@ impl<R: Send + 'static> Workload for Turns<R> {
             other.go_on();
         }
         let next = if room > 0 { other.ahead.pop_front() } else { None };
-        batch.extend(next);
+        let ahead_by = other.ahead_by.0;
+        batch.extend(next.map(|request| Request { time: request.time.saturating_sub(ahead_by), ..request }));
         Ok(usize::from(next.is_some()))
     }
 
@@ -344,7 +433,9 @@ impl<R: Send + 'static> Workload for Turns<R> {
     }
 
     fn lost(&mut self, number: u64) {
-        self.other().lost.insert(number);
+        let mut other = self.other();
+        let before = other.ahead_by.1;
+        other.lost.insert(number + before);
     }
 
     fn next_time(&self) -> Option<Time> {
@@ -353,7 +444,9 @@ impl<R: Send + 'static> Workload for Turns<R> {
 
     fn ended(&mut self, number: u64, end: Time) {
         let mut other = self.other();
+        let (ahead_by, before) = other.ahead_by;
+        let number = number + before;
         let is_lost = other.lost.remove(&number);
-        other.known.insert((end, number), is_lost);
+        other.known.insert((end + ahead_by, number), is_lost);
     }
 }

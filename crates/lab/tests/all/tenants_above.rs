@@ -1,7 +1,10 @@
 //! Tenants with an index or a file system: beside an idle tenant they are what they are alone, and two add up.
 
-use crate::support::{record, refused};
+use crate::support::{parse, record, refused};
 use nandlab_lab::record::{Record, StopReason, TenantRecord};
+use nandlab_lab::{run, Control, Outputs, Phase};
+use std::path::Path;
+use std::sync::Arc;
 
 const DEVICE: &str =
     "[ftl.page]\n[device]\nprofile = \"generic-8x4\"\ncapacity = \"64 MiB\"\n[device.shape]\nchannels = 2\n\
@@ -183,4 +186,90 @@ fn what_does_not_go_together_is_refused() {
     assert!(warm.contains("it counts requests, and this workload asks an index or a file system"), "{warm}");
     let paced = message(&tree("a", LSM, "arrival = \"closed\""), &[]);
     assert!(paced.contains("an index and a file system pace themselves; leave it out"), "{paced}");
+}
+
+/// The load of a tree and of a file system comes before the measurement, and is the same as inside it.
+#[test]
+fn loads_come_before_the_measurement() {
+    let gets = "ycsb = { mix = \"c\", records = 4000, operations = 500 }";
+    let noise = || tenant("noise", "queue_depth = 2", "uniform = { requests = 300, read_share = 0.5 }");
+    for (index, keys) in [(LSM, gets), (BESIDE, gets), (BTREE, gets)] {
+        let all = [tenant("tree", &format!("index.{index}"), keys), tenant("mail", "fs.fat = {}", MAIL), noise()];
+        let inside = record(&text(&all, "last"), &[]);
+        let before = record(&text(&all, "last"), &["precondition.load=true"]);
+        let again = record(&text(&all, "last"), &["precondition.load=true"]);
+        assert_eq!((&before.tenants, before.time_us, before.flash), (&again.tenants, again.time_us, again.flash));
+        let cost = before.precondition.unwrap();
+        assert_eq!(inside.precondition, None);
+        assert_eq!(
+            cost.requests + before.host.requests,
+            inside.host.requests,
+            "nothing is made twice, nothing is left out"
+        );
+        let written = |record: &Record| record.host.written_sectors;
+        assert!(written(&before) < written(&inside), "{} {}", written(&before), written(&inside));
+        for at in [0, 1] {
+            let (ours, theirs) = (&rows(&before)[at], &rows(&inside)[at]);
+            assert!(ours.requests < theirs.requests, "{} {}", ours.requests, theirs.requests);
+            assert_eq!(ours.stopped, None);
+        }
+        let (ours, theirs) = (rows(&before)[0].index.unwrap(), rows(&inside)[0].index.unwrap());
+        assert_eq!((ours.operations, ours.records), (theirs.operations, theirs.records));
+        let (ours, theirs) = (rows(&before)[1].files.unwrap(), rows(&inside)[1].files.unwrap());
+        assert_eq!(
+            (ours.operations, ours.transactions, ours.volume),
+            (theirs.operations, theirs.transactions, theirs.volume)
+        );
+        // The clock begins anew for all: a tenant of 300 requests takes no time from the loads.
+        assert!(rows(&before)[2].time_us < cost.time_us.unwrap() / 2.0, "{} {cost:?}", rows(&before)[2].time_us);
+        assert_eq!(rows(&before)[2].requests, 300);
+    }
+}
+
+/// With the loads before it, a tree alone takes what its operations take.
+#[test]
+fn a_closed_loop_of_gets_takes_their_latencies() {
+    let gets = "ycsb = { mix = \"c\", records = 4000, operations = 500 }";
+    let one = [tenant("tree", &format!("index.{LSM}"), gets)];
+    let record = record(&text(&one, "last"), &["precondition.load=true"]);
+    let index = rows(&record)[0].index.unwrap();
+    let latency = index.latency_us.unwrap();
+    let sum = latency.read.unwrap().mean * 500.0;
+    let time = record.time_us.unwrap();
+    assert!((sum / time - 1.0).abs() < 0.01, "{sum} us in operations, {time} us in all");
+}
+
+#[test]
+fn loads_that_cannot_be_are_told() {
+    let reads = || tenant("reads", "", "uniform = { requests = 100, read_share = 1.0 }");
+    let none = refused(&text(&[reads()], "last"), &["precondition.load=true"]).message;
+    assert!(none.contains("no tenant has an index or a file system to load"), "{none}");
+    let full = tenant(
+        "full",
+        &format!("index.{LSM}\npart = \"2 MiB\""),
+        "ycsb = { mix = \"c\", records = 100000, operations = 5 }",
+    );
+    let record = record(&text(&[full, reads()], "last"), &["precondition.load=true"]);
+    assert_eq!(rows(&record)[0].stopped.as_ref().map(|stopped| stopped.why), Some(StopReason::IndexFull));
+    assert_eq!(rows(&record)[1].requests, 100, "the others go on");
+}
+
+/// Operations that make no request: nobody else tells the tenant that its run is cancelled.
+#[test]
+fn a_cancelled_run_ends_a_tree_that_makes_no_requests() {
+    let gets = "ycsb = { mix = \"c\", records = 100, operations = 400000000 }";
+    let one = [tenant("tree", "index.btree = { page_bytes = 4096, pool_frames = 512 }", gets)];
+    let text = text(&one, "last");
+    let control = Arc::new(Control::default());
+    let watched = control.clone();
+    let stop = std::thread::spawn(move || {
+        while watched.progress().0 != Phase::Workload {
+            std::thread::yield_now();
+        }
+        watched.cancel();
+    });
+    let record = run(&parse(&text, &[]).unwrap(), Path::new("."), &control, Outputs::default()).unwrap();
+    stop.join().unwrap();
+    assert_eq!(record.stopped.map(|stopped| stopped.why), Some(StopReason::Cancelled));
+    assert!(record.tenants.unwrap()[0].index.unwrap().operations.total < 400_000_000);
 }

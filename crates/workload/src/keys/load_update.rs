@@ -51,6 +51,10 @@ impl KeyOptions for Config {
         Some(self.records.saturating_add(self.updates))
     }
 
+    fn load(&self) -> u64 {
+        self.records
+    }
+
     fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError> {
         self.check()?;
         let spacing = self.spacing;

@@ -79,6 +79,11 @@ pub trait KeyOptions {
     /// Total operations; `None` if only the file tells.
     fn operations(&self) -> Option<u64>;
 
+    /// Its first operations that load the index, those of a bulk load among them.
+    fn load(&self) -> u64 {
+        0
+    }
+
     /// Makes the stream; the same options and seed make the same stream.
     ///
     /// # Errors

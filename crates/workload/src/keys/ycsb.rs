@@ -106,6 +106,10 @@ impl KeyOptions for Config {
         Some(self.records.saturating_add(self.operations))
     }
 
+    fn load(&self) -> u64 {
+        self.records
+    }
+
     fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError> {
         self.check()?;
         Ok(Box::new(Ycsb {

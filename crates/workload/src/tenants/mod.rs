@@ -162,10 +162,27 @@ impl Config {
     /// # Errors
     /// As [`Options::open`].
     pub fn open_with(&self, setting: &Setting<'_>, play: &mut Play<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
+        self.open_those(setting, play, (false, self.until))
+    }
+
+    /// Opens the tenants that have an index or a file system, without their limits and reservations, for their loads.
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open_loads(&self, setting: &Setting<'_>, play: &mut Play<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
+        self.open_those(setting, play, (true, Until::Last))
+    }
+
+    fn open_those(
+        &self,
+        setting: &Setting<'_>,
+        play: &mut Play<'_>,
+        (are_loads, until): (bool, Until),
+    ) -> Result<Box<dyn Workload>, WorkloadError> {
         self.check()?;
         let regions = parts::lay_out(&self.tenant, setting.sectors)?;
         let (mut askers, mut queues) = (Vec::new(), Vec::new());
-        for (origin, tenant) in self.asking() {
+        for (origin, tenant) in self.asking().filter(|(_, tenant)| !are_loads || tenant.is_above()) {
             let at = self.tenant.iter().position(|one| one.name == tenant.name).expect("it is one of the list");
             let region = &regions[at];
             let own = Setting { sectors: region.sectors, seed: seed_of(setting.seed, at), took: None, ..*setting };
@@ -175,14 +192,16 @@ impl Config {
             }
             queues.extend((0..tenant.queues).map(|_| Queue::new(askers.len(), tenant.depth(), tenant.priority)));
             let of_it = queues.len() - tenant.queues as usize..queues.len();
+            let (limit, reserve) =
+                if are_loads { (None, None) } else { (tenant.limit.as_ref(), tenant.reserve.as_ref()) };
             let rates = Rates {
-                buckets: tenant.limit.as_ref().map(Buckets::new),
-                due: tenant.reserve.as_ref().map(|reserve| Due::new(reserve, setting.queues.longest_turn())),
+                buckets: limit.map(Buckets::new),
+                due: reserve.map(|reserve| Due::new(reserve, setting.queues.longest_turn())),
             };
             askers.push(Asker::new(source, (origin, region.first), of_it, (tenant.pace(), rates))?);
         }
         let names = named(self.tenant.iter().map(|tenant| tenant.name.as_str()));
-        Ok(Box::new(Controller::new(&setting.queues, askers, queues, (names, self.until))?))
+        Ok(Box::new(Controller::new(&setting.queues, askers, queues, (names, until))?))
     }
 
     /// Checks the list as a whole.
@@ -219,6 +238,11 @@ impl Config {
 }
 
 impl Tenant {
+    /// Whether it has an index or a file system.
+    pub fn is_above(&self) -> bool {
+        self.index.is_some() || self.fs.is_some()
+    }
+
     /// What its commands wait for.
     fn pace(&self) -> Pace {
         match self.workload.kind() {

@@ -1,0 +1,44 @@
+//! Tenants with an index or a file system load it before the measurement.
+
+use super::above::AllAbove;
+use super::mark::Mark;
+use super::precondition::Preconditioned;
+use super::session::Run;
+use crate::control::Phase;
+use crate::error::LabError;
+use crate::record::{us, waf, FlashCounts, PreconditionRecord, Stopped};
+
+impl Run<'_> {
+    /// Plays the loads, if there are any, until the device is at rest, and adds their cost to what came before.
+    pub(super) fn load(&mut self, above: &mut AllAbove, before: Preconditioned) -> Result<Preconditioned, LabError> {
+        let Some(mut loads) = above.take_loads().filter(|_| before.stopped.is_none()) else { return Ok(before) };
+        let sectors = self.sizing.geometry.sectors_per_page();
+        self.enter(Phase::Precondition, 0, sectors.into());
+        let by_events = self.engine.follow_events();
+        let start: Mark = self.mark();
+        let mut meter = self.meter(0);
+        (meter.by_events, meter.timeline) = (by_events, None);
+        let stopped = self.play(&mut *loads, &mut meter, &start)?;
+        self.engine.leave_events();
+        self.forget_epoch();
+        above.open_gates();
+        let written_sectors = before.written_sectors + meter.host.written_sectors;
+        let counted = self.engine().matrix().since(&start.matrix).total();
+        let time = self.engine().now() - start.time;
+        let own = PreconditionRecord {
+            requests: meter.host.requests,
+            flash: FlashCounts::of(&counted),
+            waf: waf(counted.programs(), sectors, meter.host.written_sectors),
+            windows: None,
+            steady: None,
+            time_us: Some(us(time)),
+        };
+        let all = self.begun.written_sectors + written_sectors;
+        let record = before.record.map_or(own, |first| first.and(&own, all, sectors));
+        let told = |stopped: Stopped| Stopped {
+            message: format!("in the loads of the tenants, {}", stopped.message),
+            ..stopped
+        };
+        Ok(Preconditioned { record: Some(record), stopped: stopped.map(told), written_sectors, ..before })
+    }
+}
