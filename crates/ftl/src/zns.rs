@@ -15,6 +15,9 @@
 //! A finished zone is filled with pages, as drives do whose finish takes as long as writing the rest. A reset is answered
 //! with the erase of the zone's first block, or after the time that the controller is said to take.
 //!
+//! Opening and closing a zone by a command takes the controller's time, if it is known. A write that opens its zone waits so
+//! long before it goes to flash. If the drive closes a zone to make room, that takes no time of its own.
+//!
 //! ## Recovery
 //! A flush writes the sectors that wait in memory to a block apart ([`stage`]), since a page is programmed once. A mount finds
 //! them there, if the page has not been programmed since. Open zones are closed then; one without a sector is empty.
@@ -38,8 +41,8 @@ mod waiting;
 use crate::zones::{Layout, ZoneOptions, ZoneUse, Zones};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Uses};
 use nandlab_block::{Request, ZoneReport, ZoneShape, ZoneState};
-use nandlab_nand::controller::ZoneReset;
-use nandlab_nand::{Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Rules, SectorMask};
+use nandlab_nand::controller::ZoneTimes;
+use nandlab_nand::{Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Rules, SectorMask, Time};
 use random_area::AreaShape;
 use stage::Stage;
 use std::collections::VecDeque;
@@ -52,9 +55,9 @@ pub struct Config {
     /// The zones of the device: `device.zones`.
     #[serde(skip)]
     pub zones: ZoneOptions,
-    /// Time until a reset is answered: `device.controller.zone_reset`.
+    /// Times of changes of zones: `device.controller.zone_reset` and `zone_open_us` to `zone_close_us`.
     #[serde(skip)]
-    pub reset: Option<ZoneReset>,
+    pub times: ZoneTimes,
 }
 
 impl Config {
@@ -108,10 +111,12 @@ pub struct Zns {
     opened: VecDeque<u32>,
     open: u32,
     active: u32,
+    /// By zone: when it is open for writes, ns.
+    opened_at: Vec<Time>,
     /// Active zones that the mount found.
     found_active: u32,
     options: ZoneOptions,
-    reset: Option<ZoneReset>,
+    times: ZoneTimes,
     /// By zone: what waits, if anything does or may.
     waiting: Vec<Option<Box<Waiting>>>,
     area: AreaShape,
@@ -200,8 +205,8 @@ impl Ftl for Zns {
         true
     }
 
-    fn set_zone_reset(config: &mut Config, reset: Option<ZoneReset>) {
-        config.reset = reset;
+    fn set_zone_times(config: &mut Config, times: ZoneTimes) {
+        config.times = times;
     }
 
     fn planned_zones(config: &Config, geometry: &Geometry) -> Result<Option<ZoneShape>, FtlError> {
