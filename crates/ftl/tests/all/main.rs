@@ -38,3 +38,4 @@ mod theory;
 mod unstable;
 mod zns;
 mod zns_areas;
+mod zns_conventional;

@@ -4,7 +4,7 @@
 //! or a write of the host does that goes beyond the area. A write may go as far beyond it as the area is long.
 
 use super::waiting::Waiting;
-use super::Zns;
+use super::Sequential;
 use crate::zones::ZoneOptions;
 use crate::FtlError;
 use nandlab_block::{ByteCount, ZoneFault, ZoneState};
@@ -63,7 +63,7 @@ impl AreaShape {
     }
 }
 
-impl Zns {
+impl Sequential {
     pub(super) fn is_random(&self, zone: u32) -> bool {
         self.waiting[zone as usize].as_ref().is_some_and(|waiting| waiting.is_random)
     }

@@ -1,12 +1,12 @@
 //! What a zone takes, and changes of its state.
 
-use super::Zns;
+use super::Sequential;
 use crate::zones::ZoneCount;
 use crate::FtlError;
 use nandlab_block::{Op, Request, ZoneCommand, ZoneFault, ZoneReport, ZoneState};
 use nandlab_nand::{scoped, Cause, Nand, PageBuf, Time, SECTOR_BYTES};
 
-impl Zns {
+impl Sequential {
     pub(super) fn pitch_sectors(&self) -> u64 {
         u64::from(self.pitch()) * u64::from(self.sectors_per_page)
     }
