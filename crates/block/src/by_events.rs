@@ -27,8 +27,8 @@ pub fn submit<D: BlockDevice + ?Sized>(
         let at = late.begin(request, arrival, timeline);
         let begun = clock.look_up_below(at, || device.look_ups(request));
         let late = clock.late.as_mut().expect("the clock follows events");
+        let number = late.issue(request, arrival, begun);
         let timeline = device.timeline().expect("the device follows events");
-        let number = late.issue(request, arrival, begun, timeline);
         timeline.open(number);
         if clock.late.as_ref().is_some_and(|late| late.path().answers_early(request)) {
             timeline.answer_early();
@@ -38,6 +38,9 @@ pub fn submit<D: BlockDevice + ?Sized>(
         let timeline = device.timeline().expect("the device follows events");
         if let Ok(estimate) = &estimate {
             timeline.answer_behind(begun, estimate.done);
+        }
+        if let Some(late) = &mut clock.late {
+            late.issued(number, timeline);
         }
         timeline.close(begun);
         let completion = Completion { arrival, done: estimate?.done };

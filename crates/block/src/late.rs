@@ -109,7 +109,7 @@ impl Late {
     }
 
     /// Registers the next request to issue; returns its number.
-    pub(crate) fn issue(&mut self, request: &Request, arrival: Time, begun: Time, timeline: &mut Timeline) -> u64 {
+    pub(crate) fn issue(&mut self, request: &Request, arrival: Time, begun: Time) -> u64 {
         let number = self.issued;
         self.issued += 1;
         let early = self.path.answers_early(request);
@@ -120,10 +120,15 @@ impl Late {
         let under_way =
             UnderWay { request, arrival, begun, held_up, write, pack, is_answered: early, is_stored: false };
         self.under_way.push_back(under_way);
-        if early {
-            self.answer(number, &under_way, begun, timeline);
-        }
         number
+    }
+
+    /// The FTL has taken the request that was issued last. If the write buffer answers it, it does so now, once the controller
+    /// is done.
+    pub(crate) fn issued(&mut self, number: u64, timeline: &mut Timeline) {
+        let Some(&one) = self.under_way.back().filter(|one| one.is_answered) else { return };
+        let begun = one.begun.max(timeline.controlled_until());
+        self.answer(number, &UnderWay { begun, ..one }, begun, timeline);
     }
 
     /// Goes on to the next news about a request, but not beyond `limit`; false if there is none by then.

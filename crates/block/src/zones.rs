@@ -15,6 +15,8 @@ pub enum ZoneState {
     Full,
     /// It can be read alone: the device has no good block left for it.
     ReadOnly,
+    /// It is conventional: it takes writes in any order, and has no write pointer (ZBC).
+    NotWritePointer,
 }
 
 impl ZoneState {
@@ -27,6 +29,7 @@ impl ZoneState {
             Self::Closed => "closed",
             Self::Full => "full",
             Self::ReadOnly => "read_only",
+            Self::NotWritePointer => "not_write_pointer",
         }
     }
 
@@ -67,6 +70,8 @@ pub struct ZoneShape {
     pub max_open: u32,
     /// Most zones open or closed at a time; 0 is no limit.
     pub max_active: u32,
+    /// Conventional zones, which are the first ones.
+    pub conventional: u32,
 }
 
 /// Why a zone does not take a request; the names and numbers are those of NVMe's status codes.
@@ -103,7 +108,7 @@ pub enum ZoneFault {
     #[error("invalid command opcode (01h): the device has no zones")]
     NoZones,
     /// 02h.
-    #[error("invalid field in command (02h): it names the first sector of a zone, and an append is no longer than the drive takes")]
+    #[error("invalid field in command (02h): it names the first sector of a sequential zone, and an append is no longer than the drive takes")]
     InvalidField,
 }
 

@@ -52,7 +52,7 @@ pub use zones::{ZoneCount, ZoneOptions, ZoneUse};
 
 use future::Future;
 use nandlab_block::{Op, Request, ZoneReport, ZoneShape};
-use nandlab_nand::controller::ZoneReset;
+use nandlab_nand::controller::ZoneTimes;
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, PlacementId, Rules, SectorMask, Time};
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
@@ -90,8 +90,8 @@ pub trait Ftl: Sized + Send + 'static {
         false
     }
 
-    /// Sets how long a reset of a zone takes to be answered, if the FTL hands resets out.
-    fn set_zone_reset(_config: &mut Self::Config, _reset: Option<ZoneReset>) {}
+    /// Sets how long changes of zones take, if the FTL hands them out.
+    fn set_zone_times(_config: &mut Self::Config, _times: ZoneTimes) {}
 
     /// The zones that the host of a device will see; `None` if it sees none.
     ///

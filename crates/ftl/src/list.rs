@@ -7,7 +7,7 @@ use crate::{
     sector_map, superblock, superpage, zns, zoned, Facts, Ftl, FtlError, Variant,
 };
 use nandlab_block::ZoneShape;
-use nandlab_nand::controller::ZoneReset;
+use nandlab_nand::controller::ZoneTimes;
 use nandlab_nand::{Geometry, Rules};
 
 /// An entry in the list of FTLs.
@@ -106,9 +106,9 @@ macro_rules! ftls {
                 match self { $(Self::$variant(config) => $module::$ftl::set_zones(config, zones),)* }
             }
 
-            /// As [`Ftl::set_zone_reset`].
-            pub fn set_zone_reset(&mut self, reset: Option<ZoneReset>) {
-                match self { $(Self::$variant(config) => $module::$ftl::set_zone_reset(config, reset),)* }
+            /// As [`Ftl::set_zone_times`].
+            pub fn set_zone_times(&mut self, times: ZoneTimes) {
+                match self { $(Self::$variant(config) => $module::$ftl::set_zone_times(config, times),)* }
             }
 
             /// As [`Ftl::planned_zones`].

@@ -15,8 +15,14 @@
 //! A finished zone is filled with pages, as drives do whose finish takes as long as writing the rest. A reset is answered
 //! with the erase of the zone's first block, or after the time that the controller is said to take.
 //!
+//! Opening and closing a zone by a command takes the controller's time, if it is known. A write that opens its zone waits so
+//! long before it goes to flash. If the drive closes a zone to make room, that takes no time of its own.
+//!
+//! Conventional zones come first, if there are any. They take writes anywhere, and again: a page map ([`crate::page`]) over
+//! blocks of its own stores them. Nothing moves between these blocks and those of the other zones.
+//!
 //! ## Recovery
-//! A flush writes the sectors that wait in memory to a block apart ([`stage`]), since a page is programmed once. A mount finds
+//! A flush writes the sectors that wait in memory to a block apart ([`sequential`]), since a page is programmed once. A mount finds
 //! them there, if the page has not been programmed since. Open zones are closed then; one without a sector is empty.
 //!
 //! ## Invariants
@@ -28,22 +34,20 @@
 //! There are no offline zones. A zone keeps its random write area over a power cut if a flush came after it was opened.
 //!
 //! ## References
+//! T10: Zoned Block Commands (ZBC), 2016, for conventional zones.
 //! NVM Express: Zoned Namespace Command Set Specification, revision 1.1, 2021.
 
-mod admit;
-mod random_area;
-mod stage;
-mod waiting;
+mod conventional;
+mod sequential;
 
-use crate::zones::{Layout, ZoneOptions, ZoneUse, Zones};
+use crate::zones::{Layout, ZoneOptions};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Uses};
-use nandlab_block::{Request, ZoneReport, ZoneShape, ZoneState};
-use nandlab_nand::controller::ZoneReset;
-use nandlab_nand::{Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Rules, SectorMask};
-use random_area::AreaShape;
-use stage::Stage;
-use std::collections::VecDeque;
-use waiting::Waiting;
+use conventional::Conventional;
+use nandlab_block::{Request, ZoneReport, ZoneShape};
+use nandlab_nand::controller::ZoneTimes;
+use nandlab_nand::section::{Section, Span};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Rules, SectorMask, Time};
+use sequential::Sequential;
 
 /// Options of the zoned drive: `device.zones` has them all.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -52,141 +56,98 @@ pub struct Config {
     /// The zones of the device: `device.zones`.
     #[serde(skip)]
     pub zones: ZoneOptions,
-    /// Time until a reset is answered: `device.controller.zone_reset`.
+    /// Times of changes of zones: `device.controller.zone_reset` and `zone_open_us` to `zone_close_us`.
     #[serde(skip)]
-    pub reset: Option<ZoneReset>,
+    pub times: ZoneTimes,
+}
+
+/// How zones divide a device.
+struct Plan {
+    /// Blocks of the conventional zones, if there are any, and those of the others.
+    conventional: Option<Span>,
+    sequential: Span,
+    /// Pages of the conventional zones.
+    pages: u32,
+    /// Pages from one zone's start to the next one's.
+    pitch: u32,
 }
 
 impl Config {
-    /// Blocks that hold what a flush found waiting in memory: all that can wait at a time fits in one less than are kept.
-    fn staged_blocks(&self, geometry: &Geometry, layout: &Layout) -> Result<u32, FtlError> {
-        let area = AreaShape::new(&self.zones, geometry, layout.capacity)?;
-        let pages = u64::from(self.zones.most_active(layout.zones)) + area.most_pages(&self.zones, layout.zones);
-        let blocks = pages.div_ceil(u64::from(geometry.pages_per_block()));
-        Ok(u32::try_from(blocks).unwrap_or(u32::MAX).saturating_add(2))
-    }
-
-    fn layout(&self, geometry: &Geometry) -> Result<Layout, FtlError> {
-        self.zones.check_append()?;
-        let own = Layout::new(geometry, &self.zones)?;
-        let staged = self.staged_blocks(geometry, &own)?.div_ceil(geometry.dies());
-        let spare_blocks = self.zones.spare_blocks.saturating_add(staged);
-        let of_die = geometry.blocks() / geometry.dies();
-        if spare_blocks.saturating_add(self.zones.blocks_per_die) > of_die {
-            let area = self.zones.random_write_area;
-            let what = area.map_or("zones".to_owned(), |area| format!("device.zones.random_write_area = {area}"));
-            return Err(FtlError::Config(format!(
-                "{what}: what may wait for the zones takes {staged} of the {of_die} blocks on each die, beside {} spare ones; set \
-                 device.zones.max_active or max_random_write_areas, or take a larger device",
-                self.zones.spare_blocks
-            )));
+    fn plan(&self, geometry: &Geometry) -> Result<Plan, FtlError> {
+        let zones = self.zones.conventional;
+        let spare = self.zones.conventional_spare()?;
+        let pitch = Layout::new(geometry, &self.zones)?.pitch;
+        let blocks = geometry.shape().blocks_per_plane;
+        if zones == 0 {
+            return Ok(Plan { conventional: None, sequential: Span::new(geometry, 0, blocks), pages: 0, pitch });
         }
-        let layout = Layout::new(geometry, &ZoneOptions { spare_blocks, ..self.zones })?;
-        if layout.zones == 0 {
-            return Err(FtlError::Config(format!(
-                "device.zones.blocks_per_die = {}: the device has no room for a zone beside {spare_blocks} spare blocks on each die",
-                self.zones.blocks_per_die
-            )));
-        }
-        Ok(layout)
-    }
-
-    fn zone_shape(&self, geometry: &Geometry) -> Result<ZoneShape, FtlError> {
-        let layout = self.layout(geometry)?;
-        let sectors = |pages: u32| u64::from(pages) * u64::from(geometry.sectors_per_page());
-        let ZoneOptions { max_open, max_active, .. } = self.zones;
-        Ok(ZoneShape { size: sectors(layout.pitch), capacity: sectors(layout.capacity), max_open, max_active })
+        let pages = zones.checked_mul(pitch).filter(|&pages| pages < geometry.pages());
+        let span = pages.and_then(|pages| conventional::blocks_for(geometry, pages, spare));
+        let plan = span.zip(pages).map(|(span, pages)| {
+            let first = span.geometry().shape().blocks_per_plane;
+            let sequential = Span::new(geometry, first, blocks - first);
+            Plan { conventional: Some(span), sequential, pages, pitch }
+        });
+        // Whatever else the options ask for, it has to fit into what is left.
+        plan.filter(|plan| self.layout(plan.sequential.geometry()).is_ok()).ok_or_else(|| {
+            FtlError::Config(format!(
+                "device.zones.conventional = {zones}: with their spare space these zones of {pitch} pages leave no room for a \
+                 sequential one on this device of {} pages; take fewer, smaller zones or a larger device",
+                geometry.pages()
+            ))
+        })
     }
 }
 
 /// The FTL.
 #[derive(Debug)]
 pub struct Zns {
-    zones: Zones,
-    states: Vec<ZoneState>,
-    /// Zones opened by writes, the one opened longest ago in front.
-    opened: VecDeque<u32>,
-    open: u32,
-    active: u32,
-    /// Active zones that the mount found.
-    found_active: u32,
-    options: ZoneOptions,
-    reset: Option<ZoneReset>,
-    /// By zone: what waits, if anything does or may.
-    waiting: Vec<Option<Box<Waiting>>>,
-    area: AreaShape,
-    stage: Stage,
-    sectors_per_page: u32,
+    conventional: Option<Box<Conventional>>,
+    sequential: Sequential,
+    /// The blocks of the sequential zones.
+    span: Span,
+    device_blocks: u32,
     logical_pages: u32,
-    /// Staged pages that a mount could not read.
-    lost: u64,
-    used: ZoneUse,
-    /// By zone: sectors that the host wrote, and resets, since the mount.
-    counts: Vec<(u64, u64)>,
 }
 
 impl Zns {
-    /// Pages from one zone's start to the next one's.
-    fn pitch(&self) -> u32 {
-        self.zones.layout.pitch
+    /// The conventional zones' sectors come first.
+    fn first_sector(&self) -> u64 {
+        self.conventional.as_ref().map_or(0, |zones| zones.end())
     }
 
-    /// The zone of a logical page, and the page in it.
+    fn first_page(&self) -> u32 {
+        self.conventional.as_ref().map_or(0, |zones| zones.pages)
+    }
+
+    fn first_zone(&self) -> u32 {
+        self.conventional.as_ref().map_or(0, |zones| zones.count())
+    }
+
+    /// A conventional zone's page.
     #[inline]
-    fn split(&self, at: Lpn) -> (u32, u32) {
-        (at.0 / self.pitch(), at.0 % self.pitch())
+    fn conventional(&mut self, at: Lpn) -> Option<&mut Conventional> {
+        self.conventional.as_deref_mut().filter(|zones| at.0 < zones.pages)
     }
 
-    /// The next sector of a zone to be written, counted from its start.
-    fn write_pointer(&self, zone: u32) -> u64 {
-        let waiting = self.waiting[zone as usize].as_ref().map_or(0, |waiting| waiting.sectors());
-        u64::from(self.zones.written(zone)) * u64::from(self.sectors_per_page) + u64::from(waiting)
-    }
-
-    fn oob(&self, zone: u32, nand: &mut impl Nand) -> Oob {
-        let at = zone * self.pitch() + self.zones.written(zone);
-        Oob::data(Lpn(at), Default::default(), nand.ctx().origin())
-    }
-
-    fn program<N: Nand>(&mut self, nand: &mut N, zone: u32, page: &N::Buf) -> Result<(), FtlError> {
-        let oob = self.oob(zone, nand);
-        let written = self.zones.write(nand, zone, page, &[], oob);
-        // Nobody but the device knows where a zone's pages lie.
-        self.zones.take_moved();
-        if self.zones.has_failed() {
-            self.zones.retire_failed(nand)?;
+    fn admit_any<N: Nand>(&mut self, nand: &mut N, request: &Request) -> Result<Request, FtlError> {
+        let first = self.first_sector();
+        if let Some(zones) = self.conventional.as_ref().filter(|zones| request.sector < zones.end()) {
+            return zones.admit(request);
         }
-        match written {
-            Err(FtlError::WornOut { .. }) => {
-                self.leave(zone, ZoneState::ReadOnly);
-                Err(FtlError::Zone { zone, fault: nandlab_block::ZoneFault::ReadOnly })
-            }
-            written => written.map(|_| ()),
+        let within = Request { sector: request.sector - first, ..*request };
+        match self.sequential.admit(&mut Section::new(nand, &self.span), &within) {
+            Ok(admitted) => Ok(Request { sector: admitted.sector + first, ..admitted }),
+            Err(error) => Err(self.told(error)),
         }
     }
 
-    /// Adds sectors to those that wait, and programs the page with its last one. If it cannot be programmed, the sectors before
-    /// wait on.
-    fn wait<N: Nand>(&mut self, nand: &mut N, zone: u32, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        let page_bytes = nand.geometry().page_bytes();
-        let mut waiting = self.waiting[zone as usize].clone().unwrap_or_default();
-        waiting.add(0, sectors, page, page_bytes);
-        if waiting.sectors() < self.sectors_per_page {
-            self.waiting[zone as usize] = Some(waiting);
-            return Ok(());
-        }
-        let place = self.zones.written(zone);
-        self.program(nand, zone, &waiting.parts[0].page(page_bytes))?;
-        self.waiting[zone as usize] = None;
-        self.stage.forget(zone, place);
-        Ok(())
-    }
-
-    /// Keeps a zone's state after a write.
-    fn filled(&mut self, zone: u32) {
-        if !self.zones.has_room(zone) {
-            self.waiting[zone as usize] = None;
-            self.leave(zone, ZoneState::Full);
+    /// An error of the sequential zones, with the drive's number of the zone.
+    #[cold]
+    fn told(&self, error: FtlError) -> FtlError {
+        match error {
+            FtlError::Zone { zone, fault } => FtlError::Zone { zone: zone + self.first_zone(), fault },
+            error => error,
         }
     }
 }
@@ -200,111 +161,112 @@ impl Ftl for Zns {
         true
     }
 
-    fn set_zone_reset(config: &mut Config, reset: Option<ZoneReset>) {
-        config.reset = reset;
+    fn set_zone_times(config: &mut Config, times: ZoneTimes) {
+        config.times = times;
     }
 
     fn planned_zones(config: &Config, geometry: &Geometry) -> Result<Option<ZoneShape>, FtlError> {
-        config.zone_shape(geometry).map(Some)
+        let plan = config.plan(geometry)?;
+        config.planned_shape(plan.sequential.geometry()).map(Some)
     }
 
-    fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Config) -> Result<u32, FtlError> {
-        let layout = config.layout(geometry)?;
-        Ok(layout.zones.saturating_mul(layout.pitch))
+    fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Config) -> Result<u32, FtlError> {
+        let plan = config.plan(geometry)?;
+        let most = Sequential::max_logical_pages(plan.sequential.geometry(), rules, config)?;
+        Ok(plan.pages.saturating_add(most))
     }
 
     fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
         let geometry = *nand.geometry();
         let most = Self::max_logical_pages(&geometry, nand.rules(), config)?;
-        let layout = config.layout(&geometry)?;
-        let options = format!("ftl.zns with zones of {} pages", layout.capacity);
+        let plan = config.plan(&geometry)?;
+        let capacity = config.layout(plan.sequential.geometry())?.capacity;
+        let options = format!("ftl.zns with zones of {capacity} pages");
         error::refuse_capacity(logical_pages, most, &options, &geometry, "fewer spare blocks")?;
-        if logical_pages < layout.pitch {
+        let sequential_pages = logical_pages.saturating_sub(plan.pages);
+        if sequential_pages < plan.pitch {
             return Err(FtlError::Config(format!(
-                "{logical_pages} logical pages are less than a zone of ftl.zns, {} pages: take a larger capacity or smaller zones",
-                layout.pitch
+                "{logical_pages} logical pages are less than a zone of ftl.zns, {} pages{}: take a larger capacity or smaller zones",
+                plan.pitch,
+                if plan.pages > 0 { ", behind its conventional ones" } else { "" },
             )));
         }
-        // Everything a mount finds must stay: without a cut, programs may still be running.
-        nand.ctx().fence();
-        stage::mount(nand, logical_pages, layout, config)
+        let conventional = match plan.conventional {
+            Some(span) => Some(Box::new(Conventional::mount(nand, span, &config.zones, plan.pitch)?)),
+            None => None,
+        };
+        let span = plan.sequential;
+        let sequential = Sequential::mount(&mut Section::new(nand, &span), sequential_pages, config)?;
+        Ok(Self { conventional, sequential, span, device_blocks: geometry.blocks(), logical_pages })
     }
 
     fn admit<N: Nand>(&mut self, nand: &mut N, request: &Request) -> Result<Request, FtlError> {
-        let admitted = self.admit_request(nand, request);
+        let admitted = self.admit_any(nand, request);
         if let Err(FtlError::Zone { fault, .. }) = admitted {
-            self.used.refused[fault as usize] += 1;
+            self.sequential.refused(fault);
         }
         admitted
     }
 
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        let (zone, place) = self.split(at);
-        self.counts[zone as usize].0 += u64::from(sectors.count());
-        if self.is_random(zone) {
-            self.write_random(nand, at, sectors, page)?;
-            self.filled(zone);
-            return Ok(());
+        if let Some(zones) = self.conventional(at) {
+            return zones.write(nand, at, sectors, page);
         }
-        debug_assert_eq!(place, self.zones.written(zone), "a write is admitted at the write pointer alone");
-        let is_whole = self.waiting[zone as usize].is_none() && sectors == nand.geometry().full_mask();
-        if is_whole {
-            self.program(nand, zone, page)?;
-        } else {
-            self.wait(nand, zone, sectors, page)?;
-        }
-        self.filled(zone);
-        Ok(())
+        let within = Lpn(at.0 - self.first_page());
+        let written = self.sequential.write(&mut Section::new(nand, &self.span), within, sectors, page);
+        written.map_err(|error| self.told(error))
     }
 
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        let (zone, place) = self.split(at);
-        page.clear(sectors);
-        if zone >= self.zones.count() {
-            return Ok(());
+        if let Some(zones) = self.conventional(at) {
+            return zones.read(nand, at, sectors, page);
         }
-        if place < self.zones.written(zone) {
-            let at = self.zones.page(zone, place);
-            return match nand.read(at, page)?.kind {
-                Kind::Data => Ok(()),
-                // It stands for a page that could not be read when its block was written again.
-                _ => Err(NandError::Uncorrectable(at).into()),
-            };
-        }
-        let behind = (place - self.zones.written(zone)) as usize;
-        let part = self.waiting[zone as usize].as_ref().and_then(|waiting| waiting.parts.get(behind));
-        if let (Some(part), Some(bytes)) = (part, page.bytes_mut()) {
-            bytes.copy_from_slice(part.bytes());
-        }
-        Ok(())
+        let within = Lpn(at.0 - self.first_page());
+        self.sequential.read(&mut Section::new(nand, &self.span), within, sectors, page)
     }
 
-    /// A zone gives up its pages by a reset alone.
-    fn trim<N: Nand>(&mut self, _: &mut N, _: Lpn, _: SectorMask) -> Result<(), FtlError> {
-        Ok(())
+    /// A sequential zone gives up its pages by a reset alone.
+    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+        match self.conventional(at) {
+            Some(zones) => zones.map.trim(&mut Section::new(nand, &zones.span), at, sectors),
+            None => Ok(()),
+        }
     }
 
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        for zone in 0..self.zones.count() {
-            self.stage_zone(nand, zone)?;
+        if let Some(zones) = &mut self.conventional {
+            zones.map.flush(&mut Section::new(nand, &zones.span))?;
         }
-        nand.ctx().fence();
-        let end = nand.ctx().acknowledged();
-        nand.ctx().wait_until(end);
-        Ok(())
+        self.sequential.flush(&mut Section::new(nand, &self.span))
+    }
+
+    fn pause<N: Nand>(&mut self, nand: &mut N, until: Option<Time>) -> Result<(), FtlError> {
+        match &mut self.conventional {
+            Some(zones) => zones.map.pause(&mut Section::new(nand, &zones.span), until),
+            None => Ok(()),
+        }
     }
 
     fn zone_shape(&self) -> Option<ZoneShape> {
-        let ZoneOptions { max_open, max_active, .. } = self.options;
-        Some(ZoneShape { size: self.pitch_sectors(), capacity: self.capacity_sectors(), max_open, max_active })
+        self.sequential.zone_shape()
     }
 
     fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
-        self.report(sector)
+        if let Some(zones) = self.conventional.as_ref().filter(|zones| sector < zones.end()) {
+            return Some(zones.report(sector));
+        }
+        let first = self.first_sector();
+        let report = self.sequential.zone_at(sector - first)?;
+        let write_pointer = report.write_pointer.map(|at| at + first);
+        Some(ZoneReport { start: report.start + first, write_pointer, ..report })
     }
 
     fn uses(&self) -> Uses {
-        Uses { zones: Some(self.used), by_zone: self.by_zone(), ..Uses::default() }
+        let mut uses = self.sequential.uses();
+        if let Some(zones) = &self.conventional {
+            uses.by_zone.splice(0..0, zones.by_zone());
+        }
+        uses
     }
 
     fn logical_pages(&self) -> u32 {
@@ -312,62 +274,43 @@ impl Ftl for Zns {
     }
 
     fn ram(&self) -> RamUse {
-        let mut ram = RamUse::default();
-        let blocks = u64::from(self.zones.count()) * self.zones.layout.blocks() as u64;
-        ram.dram.insert("zones", 4 * blocks + 8 * u64::from(self.zones.count()));
-        let area_pages = self.area.most_pages(&self.options, self.zones.count());
-        if area_pages > 0 {
-            let page_bytes = self.zones.keeper.geometry().page_bytes();
-            ram.dram.insert("random_write_areas", area_pages * u64::from(page_bytes));
+        let ram = self.sequential.ram();
+        match &self.conventional {
+            Some(zones) => ram.and(zones.map.ram()),
+            None => ram,
         }
-        ram
     }
 
     fn events(&self) -> Events {
-        Events { retired_blocks: self.zones.keeper.retired(), lost_pages: self.lost, ..Events::default() }
+        let events = self.sequential.events();
+        match &self.conventional {
+            Some(zones) => events.and(&zones.map.events()),
+            None => events,
+        }
     }
 
     fn free_blocks(&self) -> u64 {
-        self.zones.keeper.count_all()
+        self.sequential.free_blocks() + self.conventional.as_ref().map_or(0, |zones| zones.map.free_blocks())
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        let mut valid = vec![0; self.zones.keeper.geometry().blocks() as usize];
-        for zone in 0..self.zones.count() {
-            for (at, block) in self.zones.blocks(zone).iter().enumerate() {
-                valid[block.index()] = self.zones.layout.written_in(at, self.zones.written(zone));
+        let mut states = vec![BlockState { valid: 0, is_free: false }; self.device_blocks as usize];
+        let mut put = |span: &Span, of_span: Vec<BlockState>| {
+            for (block, state) in (0..).map(BlockId).zip(of_span) {
+                states[span.block(block).index()] = state;
             }
+        };
+        put(&self.span, self.sequential.blocks());
+        if let Some(zones) = &self.conventional {
+            put(&zones.span, zones.map.blocks());
         }
-        self.zones.keeper.states(|block| valid[block.index()])
+        states
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {
-        self.zones.check(nand, &self.stage.blocks());
-        let count = |is: fn(ZoneState) -> bool| self.states.iter().filter(|&&state| is(state)).count() as u32;
-        assert_eq!(count(ZoneState::is_open), self.open, "open zones");
-        assert_eq!(count(ZoneState::is_active), self.active, "active zones");
-        let ZoneOptions { max_open, max_active, .. } = self.options;
-        assert!(max_open == 0 || self.open <= max_open, "{} open zones", self.open);
-        // A cut may undo a finish, so a mount may find more active zones than there may be.
-        assert!(max_active == 0 || self.active <= max_active.max(self.found_active), "{} active zones", self.active);
-        self.stage.check(|zone, place| {
-            let behind = place.checked_sub(self.zones.written(zone))?;
-            Some(self.waiting[zone as usize].as_ref()?.parts.len() > behind as usize)
-        });
-        for (zone, &state) in (0..).zip(&self.states) {
-            if let Some(waiting) = &self.waiting[zone as usize] {
-                assert!(!waiting.is_over(), "zone {zone}: something waits, or may");
-                let most = if waiting.is_random { self.area.pages as usize } else { 1 };
-                assert!(waiting.parts.len() <= most, "zone {zone}: {} pages wait", waiting.parts.len());
-            }
-            let written = self.write_pointer(zone);
-            let capacity = u64::from(self.zones.layout.capacity) * u64::from(self.sectors_per_page);
-            match state {
-                ZoneState::Empty => assert_eq!(written, 0, "zone {zone}"),
-                ZoneState::Full => assert_eq!(written, capacity, "zone {zone}"),
-                ZoneState::ReadOnly => {}
-                _ => assert!(written < capacity, "zone {zone} is {state:?}"),
-            }
+        if let Some(zones) = &self.conventional {
+            zones.map.check(&mut Section::new(nand, &zones.span));
         }
+        self.sequential.check(&mut Section::new(nand, &self.span));
     }
 }

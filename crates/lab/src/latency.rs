@@ -1,6 +1,6 @@
 //! Request latencies.
 
-use crate::record::{Latencies, LatencyHistograms, LatencySummary, OriginLatency};
+use crate::record::{Latencies, LatencyHistograms, LatencySummary, OriginLatency, ZoneLatencies};
 use hdrhistogram::Histogram;
 use nandlab_block::{Completion, Op, Request, ZoneCommand};
 use nandlab_nand::Origin;
@@ -202,11 +202,23 @@ impl LatencyMeter {
         summaries(&self.all())
     }
 
-    /// Of finishes and resets of zones, all origins together; `None` without one.
-    pub fn of_zones(&self) -> (Option<LatencySummary>, Option<LatencySummary>) {
+    /// Of changes of zones, all origins together.
+    pub(crate) fn of_zones(&self) -> ZoneLatencies {
         let all = self.all();
-        let of = |command| all[Op::Zone(command).number()].as_ref().map(OpMeter::summary);
-        (of(ZoneCommand::Finish), of(ZoneCommand::Reset))
+        let of = |commands: &[ZoneCommand]| {
+            let mut sum = OpMeter::default();
+            commands
+                .iter()
+                .filter_map(|&command| all[Op::Zone(command).number()].as_ref())
+                .for_each(|op| sum.merge(op));
+            (sum.count() > 0).then(|| sum.summary())
+        };
+        ZoneLatencies {
+            open_us: of(&[ZoneCommand::Open, ZoneCommand::OpenRandom]),
+            close_us: of(&[ZoneCommand::Close]),
+            finish_us: of(&[ZoneCommand::Finish]),
+            reset_us: of(&[ZoneCommand::Reset]),
+        }
     }
 
     /// Histograms, all origins together.

@@ -54,7 +54,7 @@ pub use speed::{Speed, SpeedPhases};
 pub use stopped::{StopReason, Stopped};
 pub use tenants::{TenantFiles, TenantRecord};
 pub use worn::{Cycles, Worn};
-pub use zones::{ZoneRun, ZonesRecord};
+pub use zones::{ZoneLatencies, ZoneRun, ZonesRecord};
 
 use crate::config::Experiment;
 use crate::json;

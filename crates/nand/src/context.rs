@@ -382,12 +382,21 @@ impl Ctx {
         }
     }
 
-    /// Makes the request end at `at` or later, because the controller works so long beside the flash.
+    /// Makes the request end at `at` or later, because the controller works so long beside the flash. A write buffer
+    /// answers no earlier, either.
     pub fn answer_no_earlier(&mut self, at: Time) {
         self.finish = self.finish.max(at);
         if let Some(timeline) = self.timeline() {
-            timeline.answer_no_earlier(at);
+            timeline.control_until(at);
         }
+    }
+
+    /// The controller hands the request begun last to the flash at `at` or later. To be called before its first operation.
+    pub fn begin_no_earlier(&mut self, at: Time) {
+        debug_assert_eq!(self.ready, self.arrival, "no operation of the request was issued");
+        self.arrival = self.arrival.max(at);
+        self.ready = self.arrival;
+        self.answer_no_earlier(self.arrival);
     }
 
     /// The counts.

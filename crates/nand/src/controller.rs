@@ -1,10 +1,10 @@
 //! A device's controller and its link to the host: memories for the firmware, times of commands and data.
 
 mod link;
-mod zone_reset;
+mod zone_times;
 
 pub use link::{Link, LinkScaling};
-pub use zone_reset::ZoneReset;
+pub use zone_times::{ZoneReset, ZoneTimes};
 
 use crate::quantity::quantity;
 use serde::de::Error as _;
@@ -64,6 +64,29 @@ pub struct Controller {
     /// Time until a reset of a zone is answered. Omitted: it ends with the erase of the zone's first block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_reset: Option<ZoneReset>,
+    /// Time of a command that opens a zone, us. Omitted: none.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub zone_open_us: Option<f64>,
+    /// The same before a write or an append that opens its zone, us. `zone_open_us` if omitted.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub zone_implicit_open_us: Option<f64>,
+    /// Time of a command that closes a zone, us. Omitted: none.
+    #[serde(deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
+    pub zone_close_us: Option<f64>,
+}
+
+impl Controller {
+    /// Times of changes of zones.
+    #[must_use]
+    pub fn zone_times(&self) -> ZoneTimes {
+        let open_us = self.zone_open_us.unwrap_or(0.0);
+        ZoneTimes {
+            reset: self.zone_reset,
+            open_us,
+            implicit_open_us: self.zone_implicit_open_us.unwrap_or(open_us),
+            close_us: self.zone_close_us.unwrap_or(0.0),
+        }
+    }
 }
 
 fn some_quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {

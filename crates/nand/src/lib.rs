@@ -31,6 +31,7 @@ pub mod profile;
 mod quantity;
 pub mod random;
 pub mod rules;
+pub mod section;
 mod side_table;
 pub mod slc;
 pub mod slots;

@@ -196,9 +196,15 @@ impl Timeline {
         self.requests.answer_early();
     }
 
-    /// The open request ends at `at` or later.
-    pub(crate) fn answer_no_earlier(&mut self, at: Time) {
-        self.requests.answer_no_earlier(at);
+    /// The controller works for the open request until `at`, beside the flash.
+    pub(crate) fn control_until(&mut self, at: Time) {
+        self.requests.control_until(at);
+    }
+
+    /// Until when the controller works for the open request, beside the flash; 0 if it does not.
+    #[inline]
+    pub fn controlled_until(&self) -> Time {
+        self.requests.controlled_until()
     }
 
     /// All operations of the open request are issued, and it ends at `earliest` or later; returns its number.

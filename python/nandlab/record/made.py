@@ -417,6 +417,8 @@ class Zones(View):
         most_open: Most zones open at a time since the mount.
         most_active: Most zones active at a time since the mount.
         refused: Refused requests by the reason's name; a reason without one is left out.
+        open_us: Latencies of commands that opened a zone; None without one, or without time.
+        close_us: Latencies of commands that closed a zone; None without one, or without time.
         finish_us: Latencies of finishes; None without one, or without time.
         reset_us: Latencies of resets; None without one, or without time.
         report: All zones at the end in the order of their sectors; neighbours that are alike share a row.
@@ -436,6 +438,8 @@ class Zones(View):
     most_open: int
     most_active: int
     refused: dict[str, int]
+    open_us: Latency | None
+    close_us: Latency | None
     finish_us: Latency | None
     reset_us: Latency | None
     report: list[ZoneRun]

@@ -86,6 +86,16 @@ impl Config {
                  or leave it out"
             )));
         }
+        let conventional = [
+            ("conventional", self.zones.conventional > 0),
+            ("conventional_spare_percent", self.zones.conventional_spare_percent.is_some()),
+        ];
+        if let Some((key, _)) = conventional.iter().find(|(_, is_given)| *is_given) {
+            return Err(FtlError::Config(format!(
+                "device.zones.{key}: ftl.zoned maps all pages itself and has no use for conventional zones; take ftl.zns, or leave \
+                 it out"
+            )));
+        }
         let of_hosts =
             [("read_across_zones", !self.zones.read_across_zones), ("max_append", self.zones.max_append.is_some())];
         if let Some((key, _)) = of_hosts.iter().find(|(_, is_given)| *is_given) {

@@ -47,6 +47,13 @@ pub struct ZoneOptions {
     /// refused with `invalid_field`. No limit unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_append: Option<ByteCount>,
+    /// Conventional zones: the first ones take writes in any order, and again, and know no write pointer; for `ftl.zns`, which
+    /// keeps a page map and blocks of their own for them. Default 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub conventional: u32,
+    /// Spare space of the conventional zones, per cent of their size. Default 7; a small device may take more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conventional_spare_percent: Option<u32>,
     /// Blocks kept on each die in place of blocks that go bad, at least 1: after a power cut a block may have to be written
     /// again in another one. Default 2.
     pub spare_blocks: u32,
@@ -79,6 +86,8 @@ impl Default for ZoneOptions {
             max_random_write_areas: 0,
             read_across_zones: true,
             max_append: None,
+            conventional: 0,
+            conventional_spare_percent: None,
             spare_blocks: 2,
         }
     }
@@ -98,6 +107,19 @@ impl ZoneOptions {
                 )))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The spare space of conventional zones, as a part of their size.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] if there are no such zones.
+    pub(crate) fn conventional_spare(&self) -> Result<f64, FtlError> {
+        match self.conventional_spare_percent {
+            Some(percent) if self.conventional == 0 => Err(FtlError::Config(format!(
+                "device.zones.conventional_spare_percent = {percent}: it needs device.zones.conventional"
+            ))),
+            percent => Ok(f64::from(percent.unwrap_or(7)) / 100.0),
         }
     }
 

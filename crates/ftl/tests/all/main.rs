@@ -39,3 +39,4 @@ mod theory;
 mod unstable;
 mod zns;
 mod zns_areas;
+mod zns_conventional;

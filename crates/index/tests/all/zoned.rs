@@ -237,7 +237,13 @@ impl BlockDevice for Zoned {
     }
 
     fn zone_shape(&self) -> Option<ZoneShape> {
-        Some(ZoneShape { size: self.size, capacity: self.capacity, max_open: 0, max_active: self.max_active })
+        Some(ZoneShape {
+            size: self.size,
+            capacity: self.capacity,
+            max_open: 0,
+            max_active: self.max_active,
+            conventional: 0,
+        })
     }
 
     fn zone_at(&self, sector: u64) -> Option<ZoneReport> {

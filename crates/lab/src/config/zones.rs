@@ -89,7 +89,7 @@ fn lay_zones(experiment: &mut Experiment) -> Result<(), ConfigError> {
     // A device that only counts takes no time.
     let controller = experiment.device.profile.controller.filter(|_| experiment.device.model != Model::Counting);
     if let Some(ftl) = &mut experiment.ftl {
-        ftl.set_zone_reset(controller.and_then(|controller| controller.zone_reset));
+        ftl.set_zone_times(controller.map(|controller| controller.zone_times()).unwrap_or_default());
     }
     let Some(zones) = experiment.device.zones else { return Ok(()) };
     if experiment.ftl.as_mut().is_some_and(|ftl| ftl.set_zones(zones)) {

@@ -15,12 +15,24 @@ pub struct ZonesRecord {
     pub used: ZoneUse,
     /// Refused requests by the reason's name; a reason without one is left out.
     pub refused: BTreeMap<&'static str, u64>,
+    /// Latencies of changes.
+    #[serde(flatten)]
+    pub latencies: ZoneLatencies,
+    /// All zones at the end in the order of their sectors; neighbours that are alike share a row.
+    pub report: Vec<ZoneRun>,
+}
+
+/// Latencies of changes of zones by commands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ZoneLatencies {
+    /// Latencies of commands that opened a zone; null without one, or without time.
+    pub open_us: Option<LatencySummary>,
+    /// Latencies of commands that closed a zone; null without one, or without time.
+    pub close_us: Option<LatencySummary>,
     /// Latencies of finishes; null without one, or without time.
     pub finish_us: Option<LatencySummary>,
     /// Latencies of resets; null without one, or without time.
     pub reset_us: Option<LatencySummary>,
-    /// All zones at the end in the order of their sectors; neighbours that are alike share a row.
-    pub report: Vec<ZoneRun>,
 }
 
 /// Neighbouring zones that are alike at the end of a run.
@@ -41,13 +53,9 @@ pub struct ZoneRun {
 }
 
 impl ZonesRecord {
-    pub(crate) fn new(
-        used: ZoneUse,
-        (finish_us, reset_us): (Option<LatencySummary>, Option<LatencySummary>),
-        report: Vec<ZoneRun>,
-    ) -> Self {
+    pub(crate) fn new(used: ZoneUse, latencies: ZoneLatencies, report: Vec<ZoneRun>) -> Self {
         let refused = ZoneFault::ALL.iter().map(|fault| fault.name()).zip(used.refused);
-        Self { used, refused: refused.filter(|&(_, count)| count > 0).collect(), finish_us, reset_us, report }
+        Self { used, refused: refused.filter(|&(_, count)| count > 0).collect(), latencies, report }
     }
 }
 

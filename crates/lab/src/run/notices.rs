@@ -244,13 +244,19 @@ pub(crate) fn origins_that_write_nothing(experiment: &Experiment, matrix: &Matri
     ))
 }
 
-/// Notice if zones were opened or closed by commands on a device with time.
+/// Notice if zones were opened or closed by commands on a device that has no time for it.
 pub(crate) fn changes_without_time(record: &Record) -> Option<String> {
     record.time_us?;
     let used = &record.zones.as_ref()?.used;
-    let count = used.opens + used.closes + used.random_opens;
+    let controller = record.experiment.device.profile.controller.unwrap_or_default();
+    let opens = if controller.zone_open_us.is_none() { used.opens + used.random_opens } else { 0 };
+    let closes = if controller.zone_close_us.is_none() { used.closes } else { 0 };
+    let count = opens + closes;
     (count > 0).then(|| {
-        format!("{count} commands opened or closed zones, which takes no time here: no measured time is known for them")
+        format!(
+            "{count} commands opened or closed zones, which takes no time here: device.controller.zone_open_us and zone_close_us \
+             give it"
+        )
     })
 }
 

@@ -29,7 +29,7 @@ pub(crate) type Before = (MountRecord, Option<PreconditionRecord>);
 
 /// The use of zones since `start`.
 fn zones(meter: &Meter, start: &Mark, end: &Mark) -> Option<ZonesRecord> {
-    let latencies = meter.latency.as_ref().map_or((None, None), LatencyMeter::of_zones);
+    let latencies = meter.latency.as_ref().map(LatencyMeter::of_zones).unwrap_or_default();
     let used = end.zones?.since(&start.zones.unwrap_or_default());
     Some(ZonesRecord::new(used, latencies, ZoneRun::all(&start.by_zone, &end.by_zone)))
 }

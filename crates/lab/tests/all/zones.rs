@@ -53,8 +53,14 @@ fn after_pages(pages: u64, command: &str) -> Vec<String> {
 
 fn mean_us(record: &Record, command: &str) -> f64 {
     let zones = record.zones.as_ref().unwrap();
-    let latency = if command == "X" { zones.finish_us.as_ref() } else { zones.reset_us.as_ref() };
-    latency.unwrap().mean
+    let of = &zones.latencies;
+    let latency = match command {
+        "O" => &of.open_us,
+        "C" => &of.close_us,
+        "X" => &of.finish_us,
+        _ => &of.reset_us,
+    };
+    latency.as_ref().unwrap().mean
 }
 
 #[test]
@@ -76,6 +82,39 @@ fn a_reset_takes_the_first_erase_or_what_the_controller_says() {
         let counted = record(&drive(&lines, with), &["device.model=counting"]);
         assert_eq!(counted.zones.unwrap().used.resets, 1);
     }
+}
+
+/// Zone 0 is opened and closed by commands, zone 1 by the first of two writes; the last write finds zone 0 closed.
+#[test]
+fn opening_and_closing_a_zone_takes_what_the_controller_says() {
+    let lines = ["O,0,0", "W,0,8", "C,0,0", "W,2048,8", "W,2056,8", "A,0,8"].map(|line| format!("0,{line}"));
+    let times = "[device.controller]\nzone_open_us = 9.5\nzone_implicit_open_us = 2\nzone_close_us = 11\n";
+    let write_us = |record: &Record| record.latency_us.as_ref().unwrap().write.as_ref().unwrap().mean;
+    let taken = record(&drive(&lines, times), &[]);
+    assert_eq!((mean_us(&taken, "O"), mean_us(&taken, "C")), (9.5, 11.0));
+    // Of four writes, two open their zone; a program follows.
+    assert_eq!(write_us(&taken), PROGRAM_US + 1.0);
+    assert_eq!(taken.time_us, Some(4.0 * PROGRAM_US + 9.5 + 11.0 + 2.0 * 2.0));
+    assert!(!taken.notices.iter().any(|said| said.contains("takes no time here")));
+
+    // A write that opens its zone takes as long as the command, unless it has a time of its own.
+    let same = times.replace("zone_implicit_open_us = 2\n", "");
+    assert_eq!(write_us(&record(&drive(&lines, &same), &[])), PROGRAM_US + 9.5 / 2.0);
+
+    // Sectors that wait for the rest of their page, and a buffer that answers first, wait for the zone alone.
+    let parts = ["A,0,4", "A,2048,4"].map(|line| format!("0,{line}"));
+    assert_eq!(write_us(&record(&drive(&parts, times), &[])), 2.0);
+    let buffer = format!("{times}write_buffer_bytes = 33554432\nlatency_us = 3\n");
+    assert_eq!(write_us(&record(&drive(&lines, &buffer), &[])), 3.0 + 1.0);
+
+    // Two writes at once to different dies of a zone: both wait until it is open.
+    let both = ["0,W,0,8", "0,W,8,8"].map(str::to_owned);
+    let taken = record(&drive(&both, times), &["host.queue_depth=2"]);
+    assert_eq!((write_us(&taken), taken.time_us), (PROGRAM_US + 2.0, Some(PROGRAM_US + 2.0)));
+
+    let none = record(&drive(&lines, ""), &[]);
+    assert_eq!((mean_us(&none, "O"), mean_us(&none, "C"), write_us(&none)), (0.0, 0.0, PROGRAM_US));
+    assert_eq!(record(&drive(&lines, times), &["device.model=counting"]).zones.unwrap().used.opens, 1);
 }
 
 #[test]

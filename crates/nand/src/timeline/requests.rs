@@ -31,6 +31,8 @@ struct Request {
     /// Its operations' estimated end, and time after their end.
     expected: Time,
     behind: Time,
+    /// Until then the controller works for it, beside the flash.
+    controller: Time,
     is_closed: bool,
     is_done: bool,
     is_stored: bool,
@@ -76,6 +78,19 @@ impl Requests {
             request.end = request.end.max(at);
             request.expected = request.expected.max(at);
         }
+    }
+
+    /// The controller works for the open request until `at`.
+    pub(super) fn control_until(&mut self, at: Time) {
+        self.answer_no_earlier(at);
+        if let Some(request) = self.known.back_mut().filter(|_| self.is_open) {
+            request.controller = request.controller.max(at);
+        }
+    }
+
+    /// Until when the controller works for the open request; 0 if it does not.
+    pub(super) fn controlled_until(&self) -> Time {
+        self.known.back().filter(|_| self.is_open).map_or(0, |request| request.controller)
     }
 
     /// The open request waits for an operation with this expected end.

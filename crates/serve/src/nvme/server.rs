@@ -28,6 +28,12 @@ pub enum ServerError {
     /// A zone has no whole number of blocks.
     #[error("a zone of {0} bytes, or what can be written to it, is no whole number of blocks of {1} bytes")]
     ZoneBlocks(u64, u32),
+    /// NVMe knows sequential zones alone.
+    #[error(
+        "device.zones.conventional = {0}: NVMe has no conventional zones; serve the disk as a plain block device, or make one \
+         without them"
+    )]
+    Conventional(u32),
     /// The operating system refused.
     #[error("cannot listen on {0}: {1}")]
     Io(String, String),
@@ -105,6 +111,9 @@ impl Server {
             return Err(ServerError::TooSmall(bytes));
         }
         if let Some(shape) = drive.zones().map(|zones| zones.zoning().shape) {
+            if shape.conventional > 0 {
+                return Err(ServerError::Conventional(shape.conventional));
+            }
             if [shape.size, shape.capacity].iter().any(|sectors| sectors * 512 % u64::from(bytes) > 0) {
                 return Err(ServerError::ZoneBlocks(shape.size * 512, bytes));
             }

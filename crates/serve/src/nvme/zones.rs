@@ -92,6 +92,7 @@ fn numbers(state: ZoneState) -> (u8, u8) {
         ZoneState::Closed => (0x4, 4),
         ZoneState::Full => (0xE, 5),
         ZoneState::ReadOnly => (0xD, 6),
+        ZoneState::NotWritePointer => unreachable!("NVMe has no conventional zones, and a drive with them is refused"),
     }
 }
 

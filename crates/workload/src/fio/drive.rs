@@ -20,6 +20,8 @@ pub(super) struct Limits {
     pub(super) max_open: u32,
     /// Whether the device knows its zones, and so takes resets and finishes.
     pub(super) has_commands: bool,
+    /// Bytes of the conventional zones, which come first and keep no write pointer.
+    pub(super) conventional: u64,
 }
 
 /// A job among zones.
@@ -90,7 +92,8 @@ impl Drive {
     /// Whether these bytes are below a write pointer.
     pub(super) fn is_written(&self, ask: Ask) -> bool {
         let zone = (ask.offset / self.limits.size) as usize;
-        ask.offset + ask.length <= self.start(zone) + self.zones[zone].written
+        let end = ask.offset + ask.length;
+        end <= self.limits.conventional || end <= self.start(zone) + self.zones[zone].written
     }
 
     fn rest(&self, zone: usize) -> u64 {
@@ -104,6 +107,14 @@ impl Drive {
 
     /// The next step for `ask`. A write that waited for a change of its zone has the zone in `chosen`.
     pub(super) fn step(&mut self, job: &Zoned, span: Span, ask: Ask, chosen: &mut Option<usize>) -> Step {
+        if ask.offset < self.limits.conventional {
+            if ask.offset >= span.start + span.length {
+                return Step::End;
+            }
+            // As it stands, but for what lies in a zone with a write pointer.
+            let length = ask.length.min(self.limits.conventional - ask.offset);
+            return Step::Issue { ask: Ask { length, ..ask }, moved: length, next: ask.offset + length };
+        }
         let zones = (span.start / self.limits.size) as usize..((span.start + span.length) / self.limits.size) as usize;
         match ask.op {
             Op::Write => self.write(job, (span, &zones), ask, chosen),

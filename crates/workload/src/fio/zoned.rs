@@ -105,7 +105,7 @@ fn limits(job: &Job, device: Option<ZoneShape>) -> Result<Limits, Malformed> {
             let (capacity, size) = (ByteCount(capacity), ByteCount(size));
             return Err(job.wrong(&format!("zonecapacity = {capacity} is more than zonesize = {size}")));
         }
-        return Ok(Limits { size, capacity, max_open: zoning.max_open, has_commands: false });
+        return Ok(Limits { size, capacity, max_open: zoning.max_open, has_commands: false, conventional: 0 });
     };
     let (size, capacity) = (device.size * SECTOR, device.capacity * SECTOR);
     if let Some(given) = zoning.size.filter(|&given| given != size) {
@@ -120,7 +120,8 @@ fn limits(job: &Job, device: Option<ZoneShape>) -> Result<Limits, Malformed> {
     }
     let is_own = zoning.ignores_limits || zoning.max_open > 0;
     let max_open = if is_own { zoning.max_open } else { most };
-    Ok(Limits { size, capacity, max_open, has_commands: true })
+    let conventional = u64::from(device.conventional) * size;
+    Ok(Limits { size, capacity, max_open, has_commands: true, conventional })
 }
 
 /// Refuses requests that no zone takes.

@@ -9,7 +9,7 @@ use nandlab_workload::{Options, Setting};
 use std::path::Path;
 
 const KIB: u64 = 2;
-const SHAPE: ZoneShape = ZoneShape { size: 32 * KIB, capacity: 28 * KIB, max_open: 0, max_active: 0 };
+const SHAPE: ZoneShape = ZoneShape { size: 32 * KIB, capacity: 28 * KIB, max_open: 0, max_active: 0, conventional: 0 };
 
 fn open_on(zones: Option<ZoneShape>, jobs: &str) -> Result<Vec<Request>, String> {
     let setting = Setting { zones, ..setting(1024 * KIB, 1, Path::new(".")) };
@@ -70,6 +70,29 @@ fn a_job_in_order_goes_on_in_the_next_zone_at_capacity() {
     // Eight zones, full three times, and emptied before the second and the third.
     assert_eq!(counts, Counts { written: 3 * 8 * SHAPE.capacity, resets: 16, finishes: 0, most_active: 1 });
     assert_eq!(requests[7].sector, SHAPE.size, "seven writes of 4 KiB fill 28 KiB");
+}
+
+/// Four conventional zones of eight: a job that writes all of them twice resets the others alone.
+#[test]
+fn conventional_zones_take_a_jobs_writes_as_they_are() {
+    let shape = ZoneShape { conventional: 4, ..SHAPE };
+    let first = 4 * SHAPE.size;
+    let (conventional, others): (Vec<Request>, Vec<Request>) =
+        asked(shape, "rw=write;bs=4k;size=256k;loops=2").into_iter().partition(|request| request.sector < first);
+    let expected = (0..2).flat_map(|_| (0..first).step_by(8)).collect::<Vec<_>>();
+    assert_eq!(conventional.iter().map(|request| request.sector).collect::<Vec<_>>(), expected, "to their ends");
+    assert!(conventional.iter().all(|request| request.op == Op::Write && request.sectors == 8));
+    let counts = carry_out(shape, &others);
+    assert_eq!(counts, Counts { written: 2 * 4 * SHAPE.capacity, resets: 4, finishes: 0, most_active: 1 });
+
+    // They can be read from the start, and take trims.
+    let reads = asked(shape, "rw=randread;size=128k;norandommap");
+    assert!(reads.len() == 32 && reads.iter().all(|request| request.op == Op::Read && request.sector < first));
+    let random = asked(shape, "rw=randwrite;bs=4k;size=256k;io_size=1m;norandommap");
+    let (conventional, others): (Vec<Request>, Vec<Request>) =
+        random.into_iter().partition(|request| request.sector < first);
+    assert!(conventional.len() > 64, "{}", conventional.len());
+    carry_out(shape, &others);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! or a write of the host does that goes beyond the area. A write may go as far beyond it as the area is long.
 
 use super::waiting::Waiting;
-use super::Zns;
+use super::Sequential;
 use crate::zones::ZoneOptions;
 use crate::FtlError;
 use nandlab_block::{ByteCount, ZoneFault, ZoneState};
@@ -63,7 +63,7 @@ impl AreaShape {
     }
 }
 
-impl Zns {
+impl Sequential {
     pub(super) fn is_random(&self, zone: u32) -> bool {
         self.waiting[zone as usize].as_ref().is_some_and(|waiting| waiting.is_random)
     }
@@ -92,7 +92,7 @@ impl Zns {
     }
 
     /// Admits a write of the sectors from `at` to `end` of a zone with a random write area.
-    pub(super) fn admit_random(&mut self, zone: u32, at: u64, end: u64) -> Result<(), FtlError> {
+    pub(super) fn admit_random(&mut self, nand: &mut impl Nand, zone: u32, at: u64, end: u64) -> Result<(), FtlError> {
         let fault = |fault| Err(FtlError::Zone { zone, fault });
         let first = self.write_pointer(zone);
         if end > self.capacity_sectors() {
@@ -101,7 +101,7 @@ impl Zns {
         if at < first || end > first + 2 * u64::from(self.area.pages) * u64::from(self.sectors_per_page) {
             return fault(ZoneFault::InvalidWrite);
         }
-        self.open(zone, ZoneState::ImplicitlyOpened)
+        self.open_for_write(nand, zone)
     }
 
     /// Keeps a page of a zone with a random write area; what is too far before it becomes final.
@@ -145,7 +145,7 @@ impl Zns {
         if !is_step || end > most {
             return fault(ZoneFault::InvalidField);
         }
-        self.open(zone, ZoneState::ImplicitlyOpened)?;
+        self.open_for_write(nand, zone)?;
         self.used.commits += 1;
         self.commit_pages(nand, zone, ((end - first) / of_page) as u32)?;
         self.filled(zone);

@@ -15,7 +15,7 @@
 
 use super::random_area::AreaShape;
 use super::waiting::Part;
-use super::{Config, Zns};
+use super::{Config, Sequential};
 use crate::parts::blocks::keeper::Keeper;
 use crate::parts::blocks::scan::{scan, Page, Scans, COMPLETE};
 use crate::zones::{Layout, State, ZoneUse, Zones};
@@ -145,7 +145,7 @@ impl Stage {
     }
 }
 
-impl Zns {
+impl Sequential {
     /// Writes what waits for a zone to the stage, as far as it is not there.
     pub(super) fn stage_zone<N: Nand>(&mut self, nand: &mut N, zone: u32) -> Result<(), FtlError> {
         let page_bytes = nand.geometry().page_bytes();
@@ -257,7 +257,7 @@ pub(super) fn mount<N: Nand>(
     logical_pages: u32,
     layout: Layout,
     config: &Config,
-) -> Result<Zns, FtlError> {
+) -> Result<Sequential, FtlError> {
     let geometry = *nand.geometry();
     let area = AreaShape::new(&config.zones, &geometry, layout.capacity)?;
     let mut scans = scan(nand)?;
@@ -271,14 +271,15 @@ pub(super) fn mount<N: Nand>(
         State::Full => ZoneState::Full,
         State::Open | State::Closed => ZoneState::Closed,
     };
-    let mut zns = Zns {
+    let mut zns = Sequential {
         states: (0..layout.zones).map(state).collect(),
         opened: VecDeque::new(),
         open: 0,
         active: 0,
+        opened_at: vec![0; layout.zones as usize],
         found_active: 0,
         options: config.zones,
-        reset: config.reset,
+        times: config.times,
         waiting: vec![None; layout.zones as usize],
         area,
         stage: Stage { most: config.staged_blocks(&geometry, &layout)? as usize, ..Stage::default() },
@@ -298,7 +299,7 @@ pub(super) fn mount<N: Nand>(
     Ok(zns)
 }
 
-impl Zns {
+impl Sequential {
     /// Finds what waits: of each page the newest staged one that counts.
     fn find_waiting<N: Nand>(&mut self, nand: &mut N, mut staged: Vec<Staged>) -> Result<(), FtlError> {
         let page_bytes = nand.geometry().page_bytes();

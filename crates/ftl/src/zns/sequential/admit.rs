@@ -1,12 +1,12 @@
 //! What a zone takes, and changes of its state.
 
-use super::Zns;
+use super::Sequential;
 use crate::zones::ZoneCount;
 use crate::FtlError;
 use nandlab_block::{Op, Request, ZoneCommand, ZoneFault, ZoneReport, ZoneState};
 use nandlab_nand::{scoped, Cause, Nand, PageBuf, Time, SECTOR_BYTES};
 
-impl Zns {
+impl Sequential {
     pub(super) fn pitch_sectors(&self) -> u64 {
         u64::from(self.pitch()) * u64::from(self.sectors_per_page)
     }
@@ -60,13 +60,13 @@ impl Zns {
                 let at = request.sector - u64::from(zone) * self.pitch_sectors();
                 self.refuse_unwritable(zone)?;
                 if self.is_random(zone) {
-                    self.admit_random(zone, at, at + u64::from(request.sectors))?;
+                    self.admit_random(nand, zone, at, at + u64::from(request.sectors))?;
                     return Ok(*request);
                 }
                 if at != self.write_pointer(zone) {
                     return refuse(zone, ZoneFault::InvalidWrite);
                 }
-                self.admit_write(zone, request.sectors)?;
+                self.admit_write(nand, zone, request.sectors)?;
                 Ok(*request)
             }
             Op::Append => {
@@ -79,7 +79,7 @@ impl Zns {
                 if self.options.max_append.is_some_and(|most| bytes > most.0) {
                     return refuse(zone, ZoneFault::InvalidField);
                 }
-                self.admit_write(zone, request.sectors)?;
+                self.admit_write(nand, zone, request.sectors)?;
                 self.used.appends += 1;
                 Ok(Request { op: Op::Write, sector: request.sector + self.write_pointer(zone), ..*request })
             }
@@ -116,11 +116,22 @@ impl Zns {
     }
 
     /// Admits sectors at a zone's write pointer, and opens the zone for them.
-    fn admit_write(&mut self, zone: u32, sectors: u32) -> Result<(), FtlError> {
+    fn admit_write(&mut self, nand: &mut impl Nand, zone: u32, sectors: u32) -> Result<(), FtlError> {
         if self.write_pointer(zone) + u64::from(sectors) > self.capacity_sectors() {
             return refuse(zone, ZoneFault::Boundary);
         }
-        self.open(zone, ZoneState::ImplicitlyOpened)
+        self.open_for_write(nand, zone)
+    }
+
+    /// Opens a zone for a write, which waits until the zone is open.
+    pub(super) fn open_for_write(&mut self, nand: &mut impl Nand, zone: u32) -> Result<(), FtlError> {
+        let was_open = self.states[zone as usize].is_open();
+        self.open(zone, ZoneState::ImplicitlyOpened)?;
+        if !was_open {
+            self.opened_at[zone as usize] = take_time(nand, self.times.implicit_open_us);
+        }
+        nand.ctx().begin_no_earlier(self.opened_at[zone as usize]);
+        Ok(())
     }
 
     /// Opens a zone, if it is not open.
@@ -173,17 +184,20 @@ impl Zns {
             (ZoneCommand::Commit, _) => unreachable!("a commit names a sector of the area"),
             (ZoneCommand::OpenRandom, _) => {
                 self.open_random(zone)?;
+                self.opened_at[zone as usize] = take_time(nand, self.times.open_us);
                 self.used.random_opens += 1;
                 Ok(())
             }
             (ZoneCommand::Close, ZoneState::Empty | ZoneState::Full) => refuse(zone, ZoneFault::InvalidTransition),
             (ZoneCommand::Open, _) => {
                 self.open(zone, ZoneState::ExplicitlyOpened)?;
+                self.opened_at[zone as usize] = take_time(nand, self.times.open_us);
                 self.used.opens += 1;
                 Ok(())
             }
             (ZoneCommand::Close, _) => {
                 self.leave(zone, ZoneState::Closed);
+                take_time(nand, self.times.close_us);
                 self.used.closes += 1;
                 Ok(())
             }
@@ -226,13 +240,20 @@ impl Zns {
         if is_void_later {
             self.void_staged(nand, zone)?;
         }
-        if let Some(reset) = self.reset {
-            let at = nand.ctx().arrival() + (reset.us(share) * 1000.0).round() as Time;
-            nand.ctx().answer_no_earlier(at);
+        if let Some(reset) = self.times.reset {
+            take_time(nand, reset.us(share));
         }
         self.leave(zone, ZoneState::Empty);
         Ok(())
     }
+}
+
+/// The controller works so long for the request; returns when it is done.
+fn take_time(nand: &mut impl Nand, us: f64) -> Time {
+    let ctx = nand.ctx();
+    let done = ctx.arrival() + (us * 1000.0).round() as Time;
+    ctx.answer_no_earlier(done);
+    done
 }
 
 fn refuse<T>(zone: u32, fault: ZoneFault) -> Result<T, FtlError> {

@@ -1,4 +1,4 @@
-//! How long a zoned drive takes to answer a reset.
+//! How long a zoned drive's controller takes to change a zone's state.
 
 use crate::quantity::quantity;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,19 @@ pub struct ZoneReset {
     /// Power of the written share in between; 1 is a straight line.
     #[serde(deserialize_with = "quantity")]
     pub exponent: f64,
+}
+
+/// Times of changes of zones.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct ZoneTimes {
+    /// Until a reset is answered; `None`: it ends with the erase of the zone's first block.
+    pub reset: Option<ZoneReset>,
+    /// Of a command that opens a zone, us.
+    pub open_us: f64,
+    /// Before a write that opens its zone, us.
+    pub implicit_open_us: f64,
+    /// Of a command that closes a zone, us.
+    pub close_us: f64,
 }
 
 impl ZoneReset {
