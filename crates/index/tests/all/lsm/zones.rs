@@ -153,13 +153,14 @@ pub fn takes_updates(drive: &mut dyn BlockDevice, options: &Options, loaded: f64
     [in_tables as f64 / bytes, stats.moved_bytes as f64 / written as f64]
 }
 
-/// The manifest has 6 of the 80 zones, the log one, and one is the reserve.
+/// The manifest has 6 of the 80 zones, the log one, and one is the reserve. The last tree ended at update 9,677 when an
+/// active zone that collection had left took tables again: the reserve was gone then, and came back no more.
 #[test]
 fn a_tree_on_zones_takes_updates_in_most_of_its_room() {
-    for active in [14, 5] {
-        let [full, moved] = takes_updates(&mut Zoned::new(80, 128, 128, active), &small(), 0.62, 10_000);
+    for (active, loaded) in [(14, 0.62), (5, 0.62), (14, 0.66)] {
+        let [full, moved] = takes_updates(&mut Zoned::new(80, 128, 128, active), &small(), loaded, 10_000);
         println!("{active}: {full:.3} full, {moved:.2} moved");
-        assert!(full > 0.75 && moved < 2.5, "{full} {moved}");
+        assert!(full > loaded + 0.13 && moved < 2.5, "{full} {moved}");
     }
 }
 
