@@ -245,7 +245,9 @@ impl<'d> ZoneFiles<'d> {
     /// Whether a log will be written at the zone's write pointer.
     fn is_promised(&self, zone: usize) -> bool {
         let pointer = self.space.zones[zone].start + self.space.zones[zone].written;
-        self.log_extents().filter(|extent| self.space.zone_of(extent.start) == zone).any(|extent| extent.end() > pointer)
+        self.log_extents()
+            .filter(|extent| self.space.zone_of(extent.start) == zone)
+            .any(|extent| extent.end() > pointer)
     }
 
     /// A zone for tables of this lifetime: an active one with their lifetime that no other job goes on with, else an empty one
