@@ -274,3 +274,45 @@ fn a_compaction_that_found_no_room_at_a_step_is_due_again() {
     println!("{most} tables of level 0, {refusals} refusals");
     assert!(refusals > 100 && most == 4, "{most} {refusals}");
 }
+
+/// Puts random keys until one is refused although tables were moved for it: the manifest had no room for their new places.
+/// The tree has all that was put then, also after a new start. Returns how often tables were moved in vain.
+fn moves_in_vain<D: BlockDevice + Cuttable>(drive: &mut D, options: &Options) -> usize {
+    let (config, mut map, mut random) = (options.config(), Map::new(), Random::new(1));
+    let mut tree = Tree::create(drive, &config).unwrap();
+    let (mut moved, mut in_vain, mut refused) = (0, 0, 0);
+    for step in 1..=60_000_u64 {
+        let key = (random.below(60_000) as u32).wrapping_mul(0x9E37_79B9).to_be_bytes().to_vec();
+        let result = tree.put(&key, &step.to_le_bytes());
+        let now = tree.stats().moved_bytes;
+        match result {
+            Ok(()) => drop(map.insert(key, step.to_le_bytes().to_vec())),
+            Err(IndexError::NoSpace { .. }) => {
+                refused += 1;
+                in_vain += usize::from(now > moved);
+            }
+            Err(error) => panic!("{error}"),
+        }
+        moved = now;
+        if in_vain >= 3 || refused > 40 {
+            break;
+        }
+    }
+    tree.check().unwrap();
+    assert_eq!(contents(&mut tree), map);
+    tree.flush().unwrap();
+    drop(tree);
+    drive.forget();
+    assert_eq!(contents(&mut Tree::open(drive, &config).unwrap()), map);
+    in_vain
+}
+
+#[test]
+fn tables_moved_in_vain_stay_where_the_manifest_has_them() {
+    let options = Options { target_file_bytes: ByteCount(1_946), ..small() };
+    let in_vain = moves_in_vain(&mut Zoned::new(86, 16, 16, 6), &options);
+    println!("without jobs: {in_vain}");
+    let beside = moves_in_vain(&mut Beside::new(86, 16, 16, 6), &beside(options));
+    println!("with jobs: {beside}");
+    assert!(in_vain > 0 && beside > 0, "{in_vain} {beside}");
+}
