@@ -13,6 +13,8 @@ use crate::IndexError;
 
 /// The first stream number; above every table's file number that could be taken for one.
 const FIRST_EPOCH: u64 = 1 << 48;
+/// Bytes of a checkpoint for the log of a tree that is opened.
+const LOG_BYTES: usize = 256;
 /// No file, for errors.
 const ROOT: u64 = 0;
 
@@ -75,10 +77,9 @@ impl Manifest {
         let mut writer = FrameWriter::new(self.epoch + 1, store.unit_bytes());
         push_record(&mut writer, &version.encode());
         let frames = writer.take(true);
-        let (bytes, room) = (frames.len() as u64, store.root_bytes());
-        if bytes > room {
-            let (capacity, free) = store.capacity();
-            return Err(IndexError::NoSpace { needed: bytes, free: free.min(room), bytes: capacity });
+        let bytes = frames.len() as u64;
+        if bytes > store.root_bytes() {
+            return Err(no_room(store, bytes));
         }
         store.append_root(next, 0, &frames)?;
         store.sync()?;
@@ -91,10 +92,17 @@ impl Manifest {
 
     /// Makes `version`, which is the former one after `edit`, the one on the device.
     pub(super) fn commit(&mut self, store: &mut dyn Storage, edit: &Edit, version: &Version) -> Result<(), IndexError> {
+        let payload = FrameWriter::payload_bytes(1, store.unit_bytes());
+        let units_of = |bytes: usize| (bytes as u64 + 4).div_ceil(payload);
+        // A tree is opened with a checkpoint, so an edit may fit where the whole version would not.
+        let bytes = units_of(version.encode().len() + LOG_BYTES) * store.unit_bytes() as u64;
+        if bytes > store.root_bytes() {
+            return Err(no_room(store, bytes));
+        }
         // What the edit names is there before the edit.
         store.sync()?;
         let record = edit.encode();
-        let units = (record.len() as u64 + 4).div_ceil(FrameWriter::payload_bytes(1, store.unit_bytes()));
+        let units = units_of(record.len());
         if self.offset + units * store.unit_bytes() as u64 > store.root_bytes() {
             return self.checkpoint(store, version);
         }
@@ -107,6 +115,11 @@ impl Manifest {
         self.written += frames.len() as u64;
         Ok(())
     }
+}
+
+fn no_room(store: &dyn Storage, needed: u64) -> IndexError {
+    let (bytes, free) = store.capacity();
+    IndexError::NoSpace { needed, free: free.min(store.root_bytes()), bytes }
 }
 
 fn push_record(writer: &mut FrameWriter, record: &[u8]) {

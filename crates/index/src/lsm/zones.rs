@@ -24,7 +24,7 @@ use crate::IndexError;
 use nandlab_block::{BlockDevice, ZoneShape};
 use nandlab_nand::{Origin, SECTOR_BYTES};
 use space::Space;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use step::Extent;
 
 /// Empty zones that tables and logs leave to collection.
@@ -71,6 +71,8 @@ pub struct ZoneFiles<'d> {
     /// Zones of each root area; the areas are the first two.
     root_zones: usize,
     files: BTreeMap<FileId, File>,
+    /// The logs of them: few, and looked at with each append.
+    logs: BTreeSet<FileId>,
     /// The zone for the log's next sectors.
     log_zone: Option<usize>,
     /// Whether a log was created since the mount.
@@ -135,6 +137,7 @@ impl<'d> ZoneFiles<'d> {
             unit_bytes: unit_bytes as usize,
             root_zones,
             files: BTreeMap::new(),
+            logs: BTreeSet::new(),
             log_zone: None,
             has_begun: false,
             victim: None,
@@ -180,10 +183,20 @@ impl<'d> ZoneFiles<'d> {
         zones.filter(|&zone| self.space.zones[zone].is_active() && has_files(zone) && is_free(zone)).collect()
     }
 
+    fn insert(&mut self, id: FileId, file: File) {
+        if file.is_log() {
+            self.logs.insert(id);
+        }
+        self.files.insert(id, file);
+    }
+
+    fn log_extents(&self) -> impl Iterator<Item = &Extent> + use<'_, 'd> {
+        self.logs.iter().flat_map(|log| &self.files[log].extents)
+    }
+
     /// Whether a log has sectors of the zone, written or not.
     fn has_log(&self, zone: usize) -> bool {
-        let logs = self.files.values().filter(|file| file.is_log());
-        logs.flat_map(|file| &file.extents).any(|extent| self.space.zone_of(extent.start) == zone)
+        self.log_extents().any(|extent| self.space.zone_of(extent.start) == zone)
     }
 
     /// Empties zones without live sectors: full ones, and with `all` also active ones.
@@ -232,8 +245,9 @@ impl<'d> ZoneFiles<'d> {
     /// Whether a log will be written at the zone's write pointer.
     fn is_promised(&self, zone: usize) -> bool {
         let pointer = self.space.zones[zone].start + self.space.zones[zone].written;
-        let logs = self.files.values().filter(|file| file.is_log()).flat_map(|file| &file.extents);
-        logs.filter(|extent| self.space.zone_of(extent.start) == zone).any(|extent| extent.end() > pointer)
+        self.log_extents()
+            .filter(|extent| self.space.zone_of(extent.start) == zone)
+            .any(|extent| extent.end() > pointer)
     }
 
     /// A zone for tables of this lifetime: an active one with their lifetime that no other job goes on with, else an empty one
@@ -366,8 +380,10 @@ impl<'d> ZoneFiles<'d> {
     fn append_log(&mut self, file: FileId, mut bytes: &[u8], origin: Origin) -> Result<(), IndexError> {
         if self.files[&file].sectors == 0 && !bytes.is_empty() {
             // Earlier logs take no more.
-            let earlier = self.files.range_mut(..file).filter(|(_, file)| file.is_log());
-            earlier.for_each(|(_, file)| file.truncate(file.sectors));
+            for log in self.logs.range(..file) {
+                let earlier = self.files.get_mut(log).expect("the log is there");
+                earlier.truncate(earlier.sectors);
+            }
         }
         let entry = &self.files[&file];
         for part in Self::parts(entry, entry.sectors, bytes.len() as u64 / u64::from(SECTOR_BYTES)) {

@@ -5,6 +5,7 @@ use super::{File, ZoneFiles};
 use crate::lsm::storage::{FileId, Lifetime};
 use crate::IndexError;
 use nandlab_nand::{Origin, SECTOR_BYTES};
+use std::collections::BTreeSet;
 
 /// Bytes moved by one request.
 const MOVE_BYTES: u64 = 256 << 10;
@@ -21,7 +22,6 @@ impl ZoneFiles<'_> {
             return self.plan_moves(victim);
         }
         let moved = self.move_out(victim);
-        self.victim = None;
         if moved.is_err() {
             // The manifest has the old places.
             self.settle_moves(false)?;
@@ -31,26 +31,32 @@ impl ZoneFiles<'_> {
 
     /// The zone with the most dead sectors whose files may move and whose live sectors find room elsewhere.
     fn victim(&self, movable: &[FileId], lifetime: Lifetime) -> Option<usize> {
-        let live = self.live();
-        let pinned = |zone: usize| {
-            let touches = |extent: &Extent| self.space.zone_of(extent.start) == zone;
-            let fixed = self.files.iter().filter(|(id, file)| file.is_log() || !movable.contains(id));
-            fixed.flat_map(|(_, file)| &file.extents).any(touches)
-        };
+        let (live, pinned) = (self.live(), self.pinned(movable));
         let empty: u64 = self.empty_zones(&live).iter().map(|&zone| self.space.whole(zone)).sum();
         let active = self.data_zones(&live);
         let open =
             |but: usize| -> u64 { active.iter().filter(|&&zone| zone != but).map(|&zone| self.space.room(zone)).sum() };
         let dead = (self.first_zone()..self.space.zones.len())
             .filter(|&zone| live[zone] > 0 && self.space.zones[zone].written > live[zone])
-            .filter(|&zone| live[zone] + self.promised <= empty + open(zone) && !pinned(zone))
+            .filter(|&zone| live[zone] + self.promised <= empty + open(zone) && !pinned[zone])
             .max_by_key(|&zone| (self.space.zones[zone].written - live[zone], usize::MAX - zone));
         let for_log = || {
             let into_others =
-                |zone: &usize| live[*zone] > 0 && live[*zone] + self.promised <= open(*zone) && !pinned(*zone);
+                |zone: &usize| live[*zone] > 0 && live[*zone] + self.promised <= open(*zone) && !pinned[*zone];
             active.iter().copied().filter(into_others).min_by_key(|&zone| (live[zone], zone))
         };
         dead.or_else(|| for_log().filter(|_| lifetime == Lifetime::Log))
+    }
+
+    /// By zone: whether a file that may not move has sectors of it.
+    fn pinned(&self, movable: &[FileId]) -> Vec<bool> {
+        let movable: BTreeSet<FileId> = movable.iter().copied().collect();
+        let mut pinned = vec![false; self.space.zones.len()];
+        let fixed = self.files.iter().filter(|(id, file)| file.is_log() || !movable.contains(id));
+        for extent in fixed.flat_map(|(_, file)| &file.extents) {
+            pinned[self.space.zone_of(extent.start)] = true;
+        }
+        pinned
     }
 
     /// The files with extents in a zone.
@@ -147,11 +153,15 @@ impl ZoneFiles<'_> {
     pub(super) fn settle_moves(&mut self, committed: bool) -> Result<(), IndexError> {
         self.arriving.clear();
         self.moves.clear();
-        self.victim = None;
+        let victim = self.victim.take();
         for (id, old) in std::mem::take(&mut self.moving) {
             if let (false, Some(file)) = (committed, self.files.get_mut(&id)) {
                 file.extents = old;
             }
+        }
+        // An active victim would take tables again, and the reserve would be gone.
+        if let Some(victim) = victim.filter(|&victim| self.live()[victim] == 0) {
+            self.empty(victim)?;
         }
         self.reclaim(false)
     }

@@ -14,8 +14,7 @@ const SECTOR: u64 = SECTOR_BYTES as u64;
 impl ZoneFiles<'_> {
     /// Cuts the logs of an earlier mount off before later files and before sectors never written.
     fn trim_logs(&mut self) {
-        let logs: Vec<FileId> = self.files.iter().filter(|(_, file)| file.is_log()).map(|(&id, _)| id).collect();
-        for &id in &logs {
+        for id in self.logs.clone() {
             let others: Vec<Extent> = self
                 .files
                 .iter()
@@ -70,7 +69,7 @@ impl Storage for ZoneFiles<'_> {
         } else if !self.fits(sectors, lifetime) {
             return Err(self.no_space(expected_bytes));
         }
-        self.files.insert(file, File { extents, sectors: 0, lifetime });
+        self.insert(file, File { extents, sectors: 0, lifetime });
         Ok(())
     }
 
@@ -111,6 +110,7 @@ impl Storage for ZoneFiles<'_> {
     }
 
     fn delete(&mut self, file: FileId) -> Result<(), IndexError> {
+        self.logs.remove(&file);
         match self.files.remove(&file) {
             Some(deleted) => {
                 if !deleted.extents.is_empty() {
@@ -154,7 +154,7 @@ impl Storage for ZoneFiles<'_> {
             adopted.extents.push(extent);
         }
         adopted.sectors = adopted.room();
-        self.files.insert(file, adopted);
+        self.insert(file, adopted);
         Ok(())
     }
 

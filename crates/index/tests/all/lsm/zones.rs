@@ -153,13 +153,14 @@ pub fn takes_updates(drive: &mut dyn BlockDevice, options: &Options, loaded: f64
     [in_tables as f64 / bytes, stats.moved_bytes as f64 / written as f64]
 }
 
-/// The manifest has 6 of the 80 zones, the log one, and one is the reserve.
+/// The manifest has 6 of the 80 zones, the log one, and one is the reserve. The last tree ended at update 9,677 when an
+/// active zone that collection had left took tables again: the reserve was gone then, and came back no more.
 #[test]
 fn a_tree_on_zones_takes_updates_in_most_of_its_room() {
-    for active in [14, 5] {
-        let [full, moved] = takes_updates(&mut Zoned::new(80, 128, 128, active), &small(), 0.62, 10_000);
+    for (active, loaded) in [(14, 0.62), (5, 0.62), (14, 0.66)] {
+        let [full, moved] = takes_updates(&mut Zoned::new(80, 128, 128, active), &small(), loaded, 10_000);
         println!("{active}: {full:.3} full, {moved:.2} moved");
-        assert!(full > 0.75 && moved < 2.5, "{full} {moved}");
+        assert!(full > loaded + 0.13 && moved < 2.5, "{full} {moved}");
     }
 }
 
@@ -273,4 +274,44 @@ fn a_drive_too_small_for_a_tree_is_refused() {
         let mut drive = Zoned::new(zones, 20, 20, active);
         assert!(matches!(Tree::create(&mut drive, &small().config()), Err(IndexError::Option { .. })));
     }
+}
+
+/// Puts random keys until one is refused although tables were moved for it: the manifest had no room for their new places.
+/// The tree has all that was put then, also after a new start. Returns how often tables were moved in vain.
+fn moves_in_vain(drive: &mut Zoned, options: &Options) -> usize {
+    let (config, mut map, mut random) = (options.config(), Map::new(), Random::new(1));
+    let mut tree = Tree::create(drive, &config).unwrap();
+    let (mut moved, mut in_vain, mut refused) = (0, 0, 0);
+    for step in 1..=60_000_u64 {
+        let key = (random.below(60_000) as u32).wrapping_mul(0x9E37_79B9).to_be_bytes().to_vec();
+        let result = tree.put(&key, &step.to_le_bytes());
+        let now = tree.stats().moved_bytes;
+        match result {
+            Ok(()) => drop(map.insert(key, step.to_le_bytes().to_vec())),
+            Err(IndexError::NoSpace { .. }) => {
+                refused += 1;
+                in_vain += usize::from(now > moved);
+            }
+            Err(error) => panic!("{error}"),
+        }
+        moved = now;
+        if in_vain >= 3 || refused > 40 {
+            break;
+        }
+    }
+    tree.check().unwrap();
+    assert_eq!(contents(&mut tree), map);
+    tree.flush().unwrap();
+    drop(tree);
+    drive.forget();
+    assert_eq!(contents(&mut Tree::open(drive, &config).unwrap()), map);
+    in_vain
+}
+
+#[test]
+fn tables_moved_in_vain_stay_where_the_manifest_has_them() {
+    let options = Options { target_file_bytes: ByteCount(1_946), ..small() };
+    let in_vain = moves_in_vain(&mut Zoned::new(86, 16, 16, 6), &options);
+    println!("{in_vain} puts moved tables in vain");
+    assert!(in_vain > 0, "{in_vain}");
 }
