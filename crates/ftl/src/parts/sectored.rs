@@ -326,7 +326,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     }
 
     fn update_unit(&mut self, placement: PlacementId) {
-        let Some(handle) = self.placing.to_update(placement) else { return };
+        let Some(handle) = self.placing.handle_to_end(placement) else { return };
         let mut left = 0;
         for place in (0..self.dies()).map(|die| Place { die, handle }) {
             left += self.frontier(place).left();

@@ -121,7 +121,7 @@ impl Placing {
     }
 
     /// The handle of an identifier whose unit the host ends; `None` if there is none, which may count as an event.
-    pub(super) fn to_update(&mut self, placement: PlacementId) -> Option<usize> {
+    pub(super) fn handle_to_end(&mut self, placement: PlacementId) -> Option<usize> {
         let fdp = self.fdp.as_mut()?;
         let is_known = placement.is_some() && fdp.checked(placement) == placement;
         is_known.then_some(placement.handle.into())
