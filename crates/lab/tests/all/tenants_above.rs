@@ -273,3 +273,44 @@ fn a_cancelled_run_ends_a_tree_that_makes_no_requests() {
     assert_eq!(record.stopped.map(|stopped| stopped.why), Some(StopReason::Cancelled));
     assert!(record.tenants.unwrap()[0].index.unwrap().operations.total < 400_000_000);
 }
+
+/// Runs side by side in several threads, each with threads of its tenants: the results are those of one.
+#[test]
+fn runs_side_by_side_are_the_same_as_one() {
+    let all = [
+        tree("beside", BESIDE, ""),
+        tree("btree", BTREE, ""),
+        tenant("mail", "fs.fat = {}", MAIL),
+        tenant("noise", "queue_depth = 4", "uniform = { requests = 3000, read_share = 0.5 }"),
+    ];
+    let text = text(&all, "last");
+    let sets = ["precondition.load=true"];
+    let one = record(&text, &sets);
+    let others = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| record(&text, &sets))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    for other in others {
+        assert_eq!((&other.tenants, other.flash, other.host), (&one.tenants, one.flash, one.host));
+        assert_eq!(
+            (other.time_us, other.latency_us, other.precondition),
+            (one.time_us, one.latency_us, one.precondition)
+        );
+    }
+}
+
+/// The levels of a tenant's tree have their handles, as those of a tree alone.
+#[test]
+fn levels_of_a_tenant_have_their_handles() {
+    let placed = ["ftl.page.placement.fdp={ handles = 8 }", "device.over_provisioning=0.4"];
+    let levels = LSM.replace("lsm = {", "lsm = { placement = \"levels\",");
+    let used = |record: &Record| {
+        let fdp = record.fdp.as_ref().unwrap();
+        assert_eq!(fdp.invalid_identifiers, 0);
+        fdp.handles.iter().map(|handle| handle.host_pages > 0).collect::<Vec<_>>()
+    };
+    let alone = record(&format!("[workload]\n{INSERTS}\n[index]\n{levels}\n{DEVICE}"), &placed);
+    let beside = record(&text(&[tree("tree", &levels, ""), IDLE.to_owned()], "last"), &placed);
+    assert_eq!(used(&beside), used(&alone));
+    assert!(used(&beside).iter().filter(|used| **used).count() > 1, "{:?}", used(&beside));
+}
