@@ -27,8 +27,8 @@
 //! `w + 1 + min(max(w, 1), D) + max(1, floor(w map_spare_percent / 100))` blocks; the last term is at most the device's
 //! block count. The dies get it one by one: die i has floor((quota + D - 1 - i) / D) blocks. So a small map costs 3
 //! blocks. One more block per die is being filled. So each die has `blocks - share - reserve_blocks - 1` blocks for
-//! exported sectors, with b - 1 pages each and S - 1 sectors per page (S is the page size in sectors). With `fdp` a block
-//! per handle is being filled on each die.
+//! exported sectors, with b - 1 pages each and S - 1 sectors per page (S is the page size in sectors). With `fdp` each
+//! handle fills a block on each die, so there are `blocks - share - reserve_blocks - handles`.
 //!
 //! **A host page** is programmed as soon as its buffer holds S - 1 sectors. A sector that waits there is overwritten in
 //! place and does not count again (`rewrite`). The dies take these pages in turn, die 0 first. A die with room in its
@@ -51,10 +51,11 @@
 //! aside, and moves in steps, one for each host page on the die (`parts/sectored/emptying.rs`). The freed block then comes
 //! a block of pages earlier than it is needed: each die has about a block less of spare room.
 //!
-//! **Placement by the host.** With `fdp` each reclaim unit handle of NVMe's flexible data placement has a merge buffer and blocks of its own
-//! (`parts/sectored/handles.rs`). So small writes of one handle share pages, where a page map with handles programs a page
-//! for each of them. A sector that the host writes through another handle leaves the buffer in which it waits. A flush
-//! programs up to a partly filled page for each handle. The mount finds a block's handle in its pages' spare areas.
+//! **Placement by the host.** With `fdp` each reclaim unit handle of NVMe's flexible data placement has a merge buffer and
+//! blocks of its own (`parts/sectored/handles.rs`). So small writes of one handle share pages, where a page map with handles
+//! programs a page for each of them. A sector that the host writes through another handle leaves the buffer in which it
+//! waits. A flush programs up to a partly filled page for each handle. The mount finds a block's handle in its pages' spare
+//! areas.
 //!
 //! ## Recovery
 //! A mount reads all spare areas, the lists in all data pages, and every map page. A sector's copy with the highest
@@ -132,6 +133,14 @@ impl sectored::Scheme for Scheme {
             Variant::safe(
                 "fdp",
                 Config { fdp: Some(SectorHandles { handles: 2, ..SectorHandles::default() }), ..usual() },
+            ),
+            Variant::tight(
+                "fdp_reserve_1",
+                Config {
+                    reserve_blocks: 1,
+                    fdp: Some(SectorHandles { handles: 2, origins: Origins::Each }),
+                    ..usual()
+                },
             ),
             Variant::safe(
                 "fdp_tokens",

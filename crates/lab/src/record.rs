@@ -401,7 +401,7 @@ impl MatrixRow {
 /// Preconditioning cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionRecord {
-    /// Page writes, plus workload requests before the measurement.
+    /// Page writes, plus requests before the measurement: those of a warm-up, and of the tenants' loads.
     pub requests: u64,
     /// Flash operations for them.
     pub flash: FlashCounts,

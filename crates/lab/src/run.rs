@@ -221,7 +221,7 @@ impl Run<'_> {
         if let Source::Requests(_, above) = source {
             before = self.load(above, before)?;
         }
-        let Preconditioned { record: precondition, mut stopped, played, .. } = before;
+        let Preconditioned { record: precondition, mut stopped, played, notices, .. } = before;
         self.played = played;
         self.lie();
         let total = total.saturating_sub(self.experiment.precondition.warm_up);
@@ -254,6 +254,7 @@ impl Run<'_> {
             self.remount(&mut record, left.take_volume());
         }
         self.log.map_or(Ok(()), OpLog::close)?;
+        record.notices.extend(notices);
         record.notices.extend(self.close_timeline()?);
         record.notices.extend(self.clean_up());
         let phases = match left {

@@ -71,7 +71,7 @@ class Precondition(Given):
         warm_up: The workload's first requests, carried out after these writes without being measured.
         load: Whether tenants with an index or a file system load it before the measurement, each its own part
             and all side by side: the first records of an index, or format, mount and the first files. The
-            others ask for nothing meanwhile.
+            others ask for nothing meanwhile. A saved state holds no loads: they come after it.
         shelf_days: Days without power between the preconditioning and the workload: the pages of
             `device.reliability` age.
         from_state: A file with a device preconditioned earlier (`nandlab run --save-state`), instead of the

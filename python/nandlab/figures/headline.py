@@ -113,7 +113,7 @@ def _before(result: Record) -> list[Row]:
     )
     options = result.experiment["precondition"]
     # Only a state's file says how it was made.
-    is_pages = not any(options.get(key) for key in ("steady_writes", "warm_up", "from_state"))
+    is_pages = not any(options.get(key) for key in ("steady_writes", "warm_up", "load", "from_state"))
     noun = "page" if is_pages else "request"
     return [("written before", units.counted(before.requests, noun), words)]
 

@@ -97,6 +97,14 @@ impl Gathered {
         left
     }
 
+    /// Forgets the sector at `place`.
+    pub(crate) fn remove(&mut self, place: usize) {
+        self.sectors.remove(place);
+        self.origins.remove(place);
+        let end = range(place).end.min(self.bytes.len());
+        self.bytes.drain(range(place).start.min(end)..end);
+    }
+
     /// Forgets the first `count` sectors.
     pub(crate) fn remove_first(&mut self, count: usize) {
         self.sectors.drain(..count);

@@ -187,10 +187,14 @@ impl<S: Scheme> SectorMapped<S> {
         self.geometry.dies() as usize
     }
 
+    /// The die of a block with data, and its handle.
+    fn place_of(&self, block: BlockId) -> Place {
+        Place { die: self.geometry.die_of(block) as usize, handle: self.placing.of_block(block) }
+    }
+
     /// Where data moved out of a block goes: to the open block of its handle on its die.
     fn moved(&self, from: BlockId) -> Target {
-        let die = self.geometry.die_of(from) as usize;
-        Target::Moved { from, to: Place { die, handle: self.placing.of_block(from) } }
+        Target::Moved { from, to: self.place_of(from) }
     }
 
     /// The place of a handle's open block on a die, among all open blocks.
@@ -327,12 +331,10 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
 
     fn update_unit(&mut self, placement: PlacementId) {
         let Some(handle) = self.placing.handle_to_end(placement) else { return };
-        let mut left = 0;
-        for place in (0..self.dies()).map(|die| Place { die, handle }) {
-            left += self.frontier(place).left();
-            self.close_open(place);
-        }
-        self.placing.update(handle, left, self.keeper.seq());
+        let has_room = (0..self.dies()).any(|die| !self.frontier(Place { die, handle }).is_full());
+        let is_unfilled = self.placing.blocks_left(handle).map(|blocks| blocks > 0 || has_room);
+        (0..self.dies()).for_each(|die| self.close_open(Place { die, handle }));
+        self.placing.update(handle, is_unfilled, self.keeper.seq());
     }
 
     fn uses(&self) -> Uses {

@@ -122,7 +122,7 @@ fn events_add_up_to_the_counters_of_each_handle() {
                 PlacementEvent::Invalid => unreachable!("every identifier is known"),
                 PlacementEvent::Ended => *ended += 1,
                 PlacementEvent::Unfilled => *unfilled += 1,
-                PlacementEvent::Moved(pages) => *moved += u64::from(pages),
+                PlacementEvent::Moved { pages, .. } => *moved += u64::from(pages),
             }
         }
         heard = events.count;

@@ -40,7 +40,8 @@ pub struct Precondition {
     /// The workload's first requests, carried out after these writes without being measured.
     pub warm_up: u64,
     /// Whether tenants with an index or a file system load it before the measurement, each its own part and all side by side:
-    /// the first records of an index, or format, mount and the first files. The others ask for nothing meanwhile.
+    /// the first records of an index, or format, mount and the first files. The others ask for nothing meanwhile. A saved state
+    /// holds no loads: they come after it.
     pub load: bool,
     /// Days without power between the preconditioning and the workload: the pages of `device.reliability` age.
     #[serde(skip_serializing_if = "reliability::is_none")]
@@ -127,6 +128,11 @@ impl Experiment {
         }
         if self.precondition.load && !self.has_above() {
             let why = "no tenant has an index or a file system to load; see workload.tenants";
+            return refuse("precondition.load", &true, why);
+        }
+        if self.precondition.load && self.precondition.shelf_days > 0.0 {
+            let why = "indexes and file systems that were loaded keep data in memory, and precondition.shelf_days are days without \
+                       power; take one of the two";
             return refuse("precondition.load", &true, why);
         }
         if self.precondition.steady_writes == SteadyWrites::Workload {

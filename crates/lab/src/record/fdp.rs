@@ -63,7 +63,7 @@ impl PlacementEventRecord {
         let (event, pages) = match what {
             PlacementEvent::Ended => (PlacementEventKind::Ended, 0),
             PlacementEvent::Unfilled => (PlacementEventKind::Unfilled, 0),
-            PlacementEvent::Moved(pages) => (PlacementEventKind::Moved, pages),
+            PlacementEvent::Moved { pages, .. } => (PlacementEventKind::Moved, pages),
             PlacementEvent::Invalid => (PlacementEventKind::InvalidIdentifier, 0),
         };
         Self { after_us: us(after.saturating_sub(start)), event, group: id.group, handle: id.handle, pages }
@@ -76,13 +76,13 @@ pub struct HandleRecord {
     /// Host pages written through it.
     pub host_pages: u64,
     /// Bytes of these pages that the host wrote. Each page is programmed whole; the rest is what was there before, or the list
-    /// of a page that gathers sectors, and blanks.
+    /// of a page that gathers sectors, and blanks. What is written again while it waits for its page counts once.
     pub host_bytes: u64,
-    /// Pages last written through it that were moved.
+    /// Pages last written through it that were moved; where sectors are gathered, pages of sectors that were moved.
     pub moved_pages: u64,
     /// Pages written and moved over pages written; null without a page written.
     pub waf: Option<f64>,
-    /// Bytes of pages written and moved over bytes that the host wrote; null without one. It is larger than `waf` if writes are
+    /// Bytes of pages written and moved over `host_bytes`; null without one. It is larger than `waf` if writes are
     /// smaller than pages.
     pub bytes_waf: Option<f64>,
     /// Reclaim units begun for host pages.

@@ -64,10 +64,17 @@ impl AllAbove {
         Ok(Box::new(turns))
     }
 
-    /// The one at this place, once more.
-    pub(super) fn same(&self, at: usize) -> Box<dyn Workload> {
-        let found = self.all.iter().find(|(place, _)| *place == at);
-        Box::new(found.expect("it was opened").1.same())
+    /// One for its load: the same that is played, or one that is never let through its gate, if another tenant runs alone.
+    pub(super) fn open_load(
+        &mut self,
+        above: &Above<'_>,
+        watch: &(dyn Fn(u64) -> bool + Sync),
+        control: Control,
+    ) -> Result<Box<dyn Workload>, WorkloadError> {
+        match self.all.iter().find(|(place, _)| *place == above.at) {
+            Some((_, turns)) => Ok(Box::new(turns.same())),
+            None => self.open(above, watch, (control, true)),
+        }
     }
 
     /// Their loads are `loads`.
@@ -80,9 +87,14 @@ impl AllAbove {
         self.loads.take()
     }
 
-    /// The loads are done: the run's clock begins anew, and all go on.
-    pub(super) fn open_gates(&self) {
-        self.all.iter().for_each(|(_, turns)| turns.open_gate());
+    /// The loads are done: the run's clock begins anew, and all go on. Says which have ended already, and why if they could not
+    /// go on.
+    pub(super) fn open_gates(&self) -> Vec<(usize, Option<Stopped>)> {
+        let ended = |(at, turns): &(usize, Turns<Result<Left, LabError>>)| {
+            turns.open_gate();
+            turns.see(|left| (*at, left.as_ref().ok().and_then(|left| left.stopped.clone())))
+        };
+        self.all.iter().filter_map(ended).collect()
     }
 
     /// Ends them all; what each leaves that has begun, with its place in the list.
@@ -174,13 +186,25 @@ struct FilesPlayer {
 }
 
 impl FilesPlayer {
+    /// What is measured begins here.
+    fn begin(&mut self) {
+        let VolumeRecord { unit_bytes, units, .. } = self.record.volume;
+        self.record =
+            TenantFiles { volume: VolumeRecord { unit_bytes, units, free_bytes: None }, ..TenantFiles::default() };
+        (self.hands.read_bytes, self.hands.written_bytes) = (0, 0);
+        self.latency = LatencyMeter::default();
+    }
+
     fn work(&mut self, fs: &mut dyn FileSystem, ops: Box<dyn FileWorkload>) -> Result<Result<(), FsError>, LabError> {
         for op in ops {
             let op = op.map_err(explain)?;
             match op {
                 FileOp::Transaction => {
                     if self.gate.take().is_some_and(|gate| gate.pass()) {
-                        self.latency = LatencyMeter::default();
+                        self.begin();
+                    }
+                    if self.control.is_cancelled() {
+                        break;
                     }
                     self.control.set_done(self.record.transactions);
                     self.record.transactions += 1;

@@ -185,11 +185,11 @@ impl Host<'_> {
         }
         let mut load = Some(self.load);
         while stopped.is_none() {
-            if load.take_if(|load| player.counts.total >= *load).is_some() && (self.loaded)() {
-                player.latency = self.keeps_time.then(LatencyMeter::default);
+            if load.take_if(|load| player.done >= *load).is_some() && (self.loaded)() {
+                player.begin(tree.as_dyn());
             }
-            if player.counts.total % BATCH == 0 {
-                control.set_done(player.counts.total);
+            if player.done % BATCH == 0 {
+                control.set_done(player.done);
                 (self.between)()?;
             }
             if control.is_cancelled() {
@@ -211,7 +211,7 @@ impl Host<'_> {
             let why = player.stop(index, error)?;
             stopped.get_or_insert(why);
         }
-        control.set_done(player.counts.total);
+        control.set_done(player.done);
         (self.between)()?;
         Ok(Played { stopped, index: player.record(Some(&mut tree), switch) })
     }
@@ -262,12 +262,16 @@ struct Player<'a> {
     control: &'a Control,
     random: Random,
     value: Vec<u8>,
+    /// Operations in all; the counts below begin with what is measured.
+    done: u64,
     counts: OperationCounts,
     user_bytes: u64,
     scanned_records: u64,
     absent: u64,
     present: u64,
     flushes: u64,
+    /// What the index wrote before.
+    written_before: u64,
     latency: Option<LatencyMeter>,
 }
 
@@ -278,14 +282,24 @@ impl<'a> Player<'a> {
             control,
             random: Random::of(seed, Stream::IndexValues),
             value: Vec::new(),
+            done: 0,
             counts: OperationCounts::default(),
             user_bytes: 0,
             scanned_records: 0,
             absent: 0,
             present: 0,
             flushes: 0,
+            written_before: 0,
             latency: keeps_time.then(LatencyMeter::default),
         }
+    }
+
+    /// What is measured begins here.
+    fn begin(&mut self, tree: &dyn Index) {
+        self.counts = OperationCounts::default();
+        (self.user_bytes, self.scanned_records, self.absent, self.present, self.flushes) = (0, 0, 0, 0, 0);
+        self.written_before = tree.written_bytes();
+        self.latency = self.latency.take().map(|_| LatencyMeter::default());
     }
 
     /// Carries out the stream's initial bulk load.
@@ -296,13 +310,14 @@ impl<'a> Player<'a> {
         }
         let fill = self.config.load_fill();
         let mut records = std::iter::from_fn(|| {
-            if self.counts.load % BATCH == 0 {
-                self.control.set_done(self.counts.load);
+            if self.done % BATCH == 0 {
+                self.control.set_done(self.done);
                 if self.control.is_cancelled() {
                     return None;
                 }
             }
             let op = ops.next_if(is_load)?.ok()?;
+            self.done += 1;
             self.counts.load += 1;
             self.counts.total += 1;
             self.draw_value();
@@ -334,8 +349,9 @@ impl<'a> Player<'a> {
         }
         let is_read = matches!(op.action, Action::Read | Action::Scan(_));
         self.took(tree, if is_read { Op::Read } else { Op::Write }, start);
+        self.done += 1;
         self.counts.add(op.action);
-        if self.config.flush_every() > 0 && self.counts.total % self.config.flush_every() == 0 {
+        if self.config.flush_every() > 0 && self.done % self.config.flush_every() == 0 {
             self.flush(tree)?;
         }
         Ok(())
@@ -413,7 +429,7 @@ impl<'a> Player<'a> {
     }
 
     fn stopped(&self, why: StopReason, what: &str) -> Stopped {
-        let total = self.counts.total;
+        let total = self.done;
         let message = if what.is_empty() {
             format!("after {total} operations")
         } else {
@@ -423,7 +439,7 @@ impl<'a> Player<'a> {
     }
 
     fn cancelled(&self) -> Stopped {
-        if self.counts.total > 0 {
+        if self.done > 0 {
             return self.stopped(StopReason::Cancelled, "");
         }
         let message = "before the first operation: nothing of the workload was measured".to_owned();
@@ -474,7 +490,7 @@ impl<'a> Player<'a> {
             ..IndexRecord::default()
         };
         let Some(tree) = tree else { return record };
-        record.written_bytes = tree.as_dyn().written_bytes();
+        record.written_bytes = tree.as_dyn().written_bytes() - self.written_before;
         record.waf_index = (self.user_bytes > 0).then(|| record.written_bytes as f64 / self.user_bytes as f64);
         switch.detach();
         match tree {

@@ -7,6 +7,8 @@ use super::session::Run;
 use crate::control::Phase;
 use crate::error::LabError;
 use crate::record::{us, waf, FlashCounts, PreconditionRecord, Stopped};
+use nandlab_workload::tenants::Until;
+use nandlab_workload::Kind;
 
 impl Run<'_> {
     /// Plays the loads, if there are any, until the device is at rest, and adds their cost to what came before.
@@ -21,7 +23,8 @@ impl Run<'_> {
         let stopped = self.play(&mut *loads, &mut meter, &start)?;
         self.engine.leave_events();
         self.forget_epoch();
-        above.open_gates();
+        let (ended, notices) = self.ended_in_their_loads(&above.open_gates());
+        let stopped = stopped.or(ended);
         let written_sectors = before.written_sectors + meter.host.written_sectors;
         let counted = self.engine().matrix().since(&start.matrix).total();
         let time = self.engine().now() - start.time;
@@ -39,6 +42,34 @@ impl Run<'_> {
             message: format!("in the loads of the tenants, {}", stopped.message),
             ..stopped
         };
-        Ok(Preconditioned { record: Some(record), stopped: stopped.map(told), written_sectors, ..before })
+        Ok(Preconditioned { record: Some(record), stopped: stopped.map(told), written_sectors, notices, ..before })
+    }
+
+    /// Why nothing can be measured, if the first tenant that is done ends the run, and what to say about the others.
+    fn ended_in_their_loads(&self, ended: &[(usize, Option<Stopped>)]) -> (Option<Stopped>, Vec<String>) {
+        let Some(tenants) = self.experiment.tenants() else { return (None, Vec::new()) };
+        let mut notices = Vec::new();
+        for tenant in &tenants.tenant {
+            if matches!(tenant.workload.kind(), Kind::Keys(keys) if keys.load() == 0) {
+                notices.push(format!(
+                    "precondition.load makes only the index of tenant {}: its workload has no load, which ycsb and load_update have",
+                    tenant.name
+                ));
+            }
+        }
+        let mut first = None;
+        for (at, stopped) in ended {
+            let name = &tenants.tenant[*at].name;
+            match stopped {
+                Some(Stopped { why, message }) if tenants.until == Until::First => {
+                    first.get_or_insert(Stopped { why: *why, message: format!("tenant {name} ended {message}") });
+                }
+                Some(_) => {}
+                None => notices.push(format!(
+                    "tenant {name} has done all of its operations in its load: its workload has none behind the load"
+                )),
+            }
+        }
+        (first, notices)
     }
 }

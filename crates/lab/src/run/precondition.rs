@@ -122,6 +122,8 @@ pub(crate) struct Preconditioned {
     pub(crate) written_sectors: u64,
     /// Recorded time for the workload's last completed request.
     pub(crate) played: Time,
+    /// What the user should know about it.
+    pub(crate) notices: Vec<String>,
 }
 
 /// Progress so far.
@@ -217,7 +219,7 @@ impl Run<'_> {
             .map(|written| written.and(&record, self.begun.written_sectors + before.written_sectors, sectors));
         let written_sectors = before.written_sectors;
         let stopped = self.stopped_before(before, known);
-        Ok(Preconditioned { record: all.or(Some(record)), stopped, written_sectors, played })
+        Ok(Preconditioned { record: all.or(Some(record)), stopped, written_sectors, played, notices: Vec::new() })
     }
 
     /// Carries out up to `most` requests, until the device is worn out or the run must stop.

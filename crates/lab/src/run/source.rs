@@ -58,7 +58,7 @@ impl Source {
                     None => options.open(&setting),
                 };
                 if let (Some(tenants), true, true) = (experiment.tenants(), has_gate, opened.is_ok()) {
-                    let loads = tenants.open_loads(&setting, &mut |one| Ok(above.same(one.at)));
+                    let loads = tenants.open_loads(&setting, &mut |one| above.open_load(one, &watch, control.part()));
                     above.set_loads(loads.map_err(explain)?);
                 }
                 match opened {

@@ -116,7 +116,7 @@ fn refused(message: String) -> LabError {
 
 /// The preconditioning options covered by a state.
 fn writes(options: &Precondition) -> Precondition {
-    Precondition { warm_up: 0, shelf_days: 0.0, from_state: None, ..options.clone() }
+    Precondition { warm_up: 0, load: false, shelf_days: 0.0, from_state: None, ..options.clone() }
 }
 
 impl State {

@@ -402,6 +402,11 @@ impl<R: Send + 'static> Turns<R> {
         self.other().open_gate();
     }
 
+    /// Looks at the program's result, if the program has ended.
+    pub(super) fn see<T>(&self, look: impl FnOnce(&R) -> T) -> Option<T> {
+        self.other().left.as_ref().map(look)
+    }
+
     /// The run is over: the program ends, and this is its result; `None` if it never began.
     pub(super) fn finish(&self) -> Option<R> {
         let mut other = self.other();

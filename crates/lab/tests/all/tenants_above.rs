@@ -214,12 +214,12 @@ fn loads_come_before_the_measurement() {
             assert_eq!(ours.stopped, None);
         }
         let (ours, theirs) = (rows(&before)[0].index.unwrap(), rows(&inside)[0].index.unwrap());
-        assert_eq!((ours.operations, ours.records), (theirs.operations, theirs.records));
+        assert_eq!((ours.operations.total, ours.operations.read, ours.records), (500, 500, theirs.records));
+        assert_eq!((ours.user_bytes, ours.waf_index), (0, None), "gets write nothing for the user");
+        assert!(ours.written_bytes < theirs.written_bytes);
         let (ours, theirs) = (rows(&before)[1].files.unwrap(), rows(&inside)[1].files.unwrap());
-        assert_eq!(
-            (ours.operations, ours.transactions, ours.volume),
-            (theirs.operations, theirs.transactions, theirs.volume)
-        );
+        assert!(ours.written_bytes < theirs.written_bytes && ours.operations.total < theirs.operations.total);
+        assert_eq!((ours.transactions, ours.volume), (theirs.transactions, theirs.volume));
         // The clock begins anew for all: a tenant of 300 requests takes no time from the loads.
         assert!(rows(&before)[2].time_us < cost.time_us.unwrap() / 2.0, "{} {cost:?}", rows(&before)[2].time_us);
         assert_eq!(rows(&before)[2].requests, 300);
@@ -252,6 +252,36 @@ fn loads_that_cannot_be_are_told() {
     let record = record(&text(&[full, reads()], "last"), &["precondition.load=true"]);
     assert_eq!(rows(&record)[0].stopped.as_ref().map(|stopped| stopped.why), Some(StopReason::IndexFull));
     assert_eq!(rows(&record)[1].requests, 100, "the others go on");
+}
+
+/// A tenant that ends in its load, or has nothing else to do, is told; one that runs alone finds the others loaded.
+#[test]
+fn loads_that_leave_nothing_to_measure_are_told() {
+    let reads = || tenant("reads", "", "uniform = { requests = 100, read_share = 1.0 }");
+    let load = ["precondition.load=true"];
+    let gets = |records: u32| format!("ycsb = {{ mix = \"c\", records = {records}, operations = 5 }}");
+    let full = tenant("full", &format!("index.{LSM}\npart = \"2 MiB\""), &gets(100_000));
+    let ended = record(&text(&[full, reads()], "first"), &load);
+    let stopped = ended.stopped.unwrap();
+    assert_eq!((stopped.why, ended.host.requests), (StopReason::IndexFull, 0));
+    assert!(
+        stopped.message.starts_with("in the loads of the tenants, tenant full ended after "),
+        "{}",
+        stopped.message
+    );
+    let bare = record(&text(&[tree("tree", LSM, ""), reads()], "last"), &load);
+    assert!(
+        bare.notices.iter().any(|notice| notice.contains("makes only the index of tenant tree")),
+        "{:?}",
+        bare.notices
+    );
+    let both = [tenant("tree", &format!("index.{LSM}"), &gets(4_000)), reads()];
+    let beside = record(&text(&both, "last"), &load);
+    let alone = record(&text(&both, "last"), &["precondition.load=true", "workload.tenants.alone=reads"]);
+    assert_eq!(alone.precondition, beside.precondition, "the device is the same");
+    assert_eq!(rows(&alone).iter().map(|row| row.requests).collect::<Vec<_>>(), [100]);
+    let aged = refused(&text(&both, "last"), &["precondition.load=true", "precondition.shelf_days=30"]).message;
+    assert!(aged.contains("days without power; take one of the two"), "{aged}");
 }
 
 /// Operations that make no request: nobody else tells the tenant that its run is cancelled.

@@ -342,7 +342,9 @@ fn written(step: Step) -> u32 {
 const STEPS: usize = 3000;
 
 fn sector_map(name: &str, pages: u32, config: sector_map::Config) -> Case {
-    let needs = Needs::sectors(pages, pages * SECTORS, config.reserve_blocks);
+    // Each handle keeps a block open, as the single one without handles does.
+    let more = config.fdp.map_or(0, |fdp| fdp.handles - 1);
+    let needs = Needs::sectors(pages, pages * SECTORS, config.reserve_blocks + more);
     let config = FtlConfig::SectorMap(config);
     Case { name: format!("sector_map:{name}"), config, pages, needs, device: device(1, BLOCKS), filled: 1 }
 }
@@ -423,6 +425,12 @@ fn a_device_ends_when_the_dies_that_are_left_have_too_few_blocks() {
             fail_in_turn(&sector_map("default", pages, Default::default()), what, dies, spared);
             let paged = sector_map::Config { cmt_units: 2, cmt_unit_bytes: 16, ..Default::default() };
             fail_in_turn(&sector_map("paged", pages, paged), what, dies, spared);
+            if pages <= 91 {
+                // A block more on each die is being filled: 15 blocks of data need three dies, 24 and 25 all four.
+                let handles = sector_map::SectorHandles { handles: 2, origins: sector_map::Origins::Each };
+                let placed = sector_map::Config { fdp: Some(handles), ..Default::default() };
+                fail_in_turn(&sector_map("fdp", pages, placed), what, dies, spared.min(1) * usize::from(pages == 56));
+            }
             fail_in_turn(&hybrid_map("default", pages, Default::default()), what, dies, spared);
             let paged = hybrid_map::Config { cmt_units: 1, cmt_unit_bytes: 8, ..Default::default() };
             fail_in_turn(&hybrid_map("paged", pages, paged), what, dies, spared);

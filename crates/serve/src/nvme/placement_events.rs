@@ -73,14 +73,18 @@ impl State {
 pub(super) struct Log {
     state: Mutex<State>,
     is_wanted: AtomicBool,
-    /// Logical blocks of a flash page.
-    page_blocks: u32,
+    /// Sectors of a logical block.
+    block_sectors: u32,
 }
 
 impl Log {
-    pub fn new(placing: &Placing, page_blocks: u32) -> Self {
+    pub fn new(placing: &Placing, block_sectors: u32) -> Self {
         let wanted = vec![0; placing.ids.handles as usize];
-        Self { state: Mutex::new(State { wanted, ..State::default() }), is_wanted: AtomicBool::new(false), page_blocks }
+        Self {
+            state: Mutex::new(State { wanted, ..State::default() }),
+            is_wanted: AtomicBool::new(false),
+            block_sectors,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -97,15 +101,15 @@ impl Log {
     fn hear_all(&self, state: &mut State, placing: &Placing, placed: &dyn Placed) {
         let (events, time_ms) = placed.events();
         for LoggedEvent { id, what, .. } in events.since(state.heard) {
-            let (kind, pages) = match what {
+            let (kind, sectors) = match what {
                 // Logged with the identifier of the command, which may name neither a group nor a handle.
                 PlacementEvent::Invalid => continue,
                 PlacementEvent::Unfilled => (kind::UNFILLED, 0),
                 PlacementEvent::Ended => (kind::ENDED, 0),
-                PlacementEvent::Moved(pages) => (kind::MOVED, pages),
+                PlacementEvent::Moved { sectors, .. } => (kind::MOVED, sectors),
             };
             if state.wants(id.handle, kind) {
-                let moved_blocks = (pages * self.page_blocks).min(u16::MAX.into()) as u16;
+                let moved_blocks = (sectors / self.block_sectors).min(u16::MAX.into()) as u16;
                 let identifier = number(placing, id);
                 state.add(Event { kind, identifier, time_ms, location: Some(id), moved_blocks });
             }

@@ -161,8 +161,8 @@ impl Subsystem {
         let blocks = Blocks { shift, count: size >> shift };
         let nqn = format!("nqn.2014-08.org.nvmexpress:uuid:{}", uuid_text(description.identity));
         let (controllers, next) = (Mutex::default(), AtomicU32::new(0));
-        let page_blocks = drive.preferred_block() >> shift;
-        let placement_log = placing.as_ref().map(|placing| Log::new(placing, page_blocks));
+        let block_sectors = (1 << shift) / 512;
+        let placement_log = placing.as_ref().map(|placing| Log::new(placing, block_sectors));
         Self { drive, description, nqn, blocks, zoning, placing, placement_log, controllers, next }
     }
 

@@ -144,8 +144,12 @@ fn any_table(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 impl Config {
     /// The tenants that ask, each with its origin.
     pub fn asking(&self) -> impl Iterator<Item = (Origin, &Tenant)> {
-        let asks = |tenant: &Tenant| self.alone.as_ref().is_none_or(|alone| *alone == tenant.name);
-        origins().zip(&self.tenant).filter(move |(_, tenant)| asks(tenant))
+        origins().zip(&self.tenant).filter(|(_, tenant)| self.asks(tenant))
+    }
+
+    /// Whether no other tenant runs alone.
+    fn asks(&self, tenant: &Tenant) -> bool {
+        self.alone.as_ref().is_none_or(|alone| *alone == tenant.name)
     }
 
     /// The sectors of each tenant on a device with `sectors`.
@@ -165,7 +169,8 @@ impl Config {
         self.open_those(setting, play, (false, self.until))
     }
 
-    /// Opens the tenants that have an index or a file system, without their limits and reservations, for their loads.
+    /// Opens the tenants that have an index or a file system, without their limits and reservations, for their loads. Those that
+    /// ask for nothing, since another one runs alone, load as well: the device is the same then.
     ///
     /// # Errors
     /// As [`Options::open`].
@@ -182,7 +187,8 @@ impl Config {
         self.check()?;
         let regions = parts::lay_out(&self.tenant, setting.sectors)?;
         let (mut askers, mut queues) = (Vec::new(), Vec::new());
-        for (origin, tenant) in self.asking().filter(|(_, tenant)| !are_loads || tenant.is_above()) {
+        let takes_part = |tenant: &Tenant| if are_loads { tenant.is_above() } else { self.asks(tenant) };
+        for (origin, tenant) in origins().zip(&self.tenant).filter(|(_, tenant)| takes_part(tenant)) {
             let at = self.tenant.iter().position(|one| one.name == tenant.name).expect("it is one of the list");
             let region = &regions[at];
             let own = Setting { sectors: region.sectors, seed: seed_of(setting.seed, at), took: None, ..*setting };

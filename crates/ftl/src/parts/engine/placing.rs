@@ -75,10 +75,7 @@ impl Placing {
         }
         if self.is_by_host {
             if let Some(fdp) = self.policy.fdp_mut() {
-                fdp.comes(ctx.arrival());
-                // The request's further pages have the identifier that counts, so an invalid one is one event.
-                let placement = fdp.checked(ctx.placement());
-                ctx.place(placement);
+                fdp.placement_of_request(ctx);
             }
         }
         self.policy.written(Written { at, origin: ctx.origin(), placement: ctx.placement(), from })

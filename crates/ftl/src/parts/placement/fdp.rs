@@ -9,6 +9,9 @@
 //! Moved pages of a *persistently isolated* handle go to units of their own. Those of *initially isolated* handles share
 //! units. No page leaves its group.
 //!
+//! A [sector map](crate::sector_map) has handles, too. There moved sectors stay in blocks of their handle, and a die empties
+//! its own best block.
+//!
 //! ## Identifiers
 //! A request may carry an identifier. Without one, `origins` has a handle for the request's origin, in group 0. An
 //! identifier with an unknown group or handle counts as one event for the request, and its pages go through handle 0 of
@@ -38,7 +41,7 @@ mod units;
 use super::{Moved, PlacementPolicy, Written};
 use events::Listener;
 pub use events::{LoggedEvent, PlacementEvent, PlacementEvents};
-use nandlab_nand::{BlockId, Geometry, Lpn, Origin, PlacementId, Time};
+use nandlab_nand::{BlockId, Ctx, Geometry, Lpn, Origin, PlacementId, Time};
 pub(crate) use options::Layout;
 use options::{as_blocks, Destinations};
 pub use options::{Handles, Options, Origins};
@@ -56,7 +59,7 @@ pub struct HandleUse {
     pub flushed_pages: u64,
     /// Sectors read by the host that still waited in memory for their page.
     pub buffered_reads: u64,
-    /// Pages last written through it that were moved.
+    /// Pages last written through it that were moved; where sectors are gathered, pages of sectors that were moved.
     pub moved_pages: u64,
     /// Reclaim units begun for pages of the host.
     pub units: u64,
@@ -99,6 +102,8 @@ pub struct Fdp {
     options: Options,
     destinations: Destinations,
     pub(crate) units: Units,
+    /// Sectors of a page.
+    page_sectors: u32,
     /// By logical page: the handle through which it was written last.
     handle_of: Vec<u8>,
     /// By group and handle.
@@ -122,6 +127,7 @@ impl Fdp {
         Self {
             destinations: Destinations::new(options),
             units: Units::new(geometry, layout, options.frontiers()),
+            page_sectors: geometry.sectors_per_page(),
             handle_of: vec![0; logical_pages as usize],
             turns: turns.collect(),
             group: 0,
@@ -157,7 +163,7 @@ impl Fdp {
     }
 
     /// A page of the host comes with a request of that time.
-    pub(crate) fn comes(&mut self, arrival: Time) {
+    fn comes(&mut self, arrival: Time) {
         self.listener.comes(arrival);
     }
 
@@ -180,11 +186,25 @@ impl Fdp {
         used.flushed_pages += u64::from(is_flushed);
     }
 
-    /// Counts a page of sectors that leave a block.
-    pub(crate) fn left(&mut self, handle: usize, from: BlockId) {
+    /// Counts a page of this many sectors that leave a block.
+    pub(crate) fn left(&mut self, handle: usize, from: BlockId, sectors: u32) {
         self.used.handles[handle].moved_pages += 1;
         let id = self.in_group_of(from, handle as u8);
-        self.listener.left(from, id);
+        self.listener.left(from, id, sectors);
+    }
+
+    /// A block is filled with moved pages in a unit of a handle.
+    pub(crate) fn opened_for_moved(&mut self, block: BlockId, handle: usize) {
+        self.used.units_for_moved += u64::from(self.units.open(block, handle));
+    }
+
+    /// The identifier that counts for the present request. The request's further pages have the same, so an invalid one is
+    /// one event.
+    pub(crate) fn placement_of_request(&mut self, ctx: &mut Ctx) -> PlacementId {
+        self.comes(ctx.arrival());
+        let placement = self.checked(ctx.placement());
+        ctx.place(placement);
+        placement
     }
 
     /// Counts a sector read while it waits for its page.
@@ -346,9 +366,7 @@ impl PlacementPolicy for Fdp {
 
     fn copied(&mut self, Moved { at, from }: Moved) {
         if let Some(&handle) = self.handle_of.get(at.index()) {
-            self.used.handles[usize::from(handle)].moved_pages += 1;
-            let id = self.in_group_of(from, handle);
-            self.listener.left(from, id);
+            self.left(handle.into(), from, self.page_sectors);
         }
     }
 

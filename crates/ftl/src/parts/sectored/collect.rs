@@ -90,7 +90,7 @@ impl<S: Scheme> SectorMapped<S> {
             }
             self.close(place);
             if free > kept {
-                self.open_free(nand, place, die as u32)?;
+                self.open_free(nand, place, (die as u32, true))?;
                 continue;
             }
             let good = self.keeper.good();
@@ -122,13 +122,18 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Opens a free block from the die `from` at `place`; false if none there can be erased.
-    fn open_free<N: Nand>(&mut self, nand: &mut N, place: Place, from: u32) -> Result<bool, FtlError> {
+    /// Opens a free block from the die `from` at `place`, for the host or for moved sectors; false if none there can be erased.
+    fn open_free<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        place: Place,
+        (from, is_for_host): (u32, bool),
+    ) -> Result<bool, FtlError> {
         let block = scoped(nand, Cause::Gc, |nand| self.keeper.take_in(nand, from))?;
         if let Some(block) = block {
             self.counts.open(block);
             *self.frontier_mut(place) = Frontier::at_start(&self.geometry, block);
-            self.placing.opened(block, place.handle);
+            self.placing.opened(block, place.handle, is_for_host);
         }
         Ok(block.is_some())
     }
@@ -142,14 +147,14 @@ impl<S: Scheme> SectorMapped<S> {
         // If failures or a map block have used up the reserve, another die lends a block.
         for &from in &order {
             let has_room = self.stock.works(from as usize) && self.keeper.count_in(from) > self.map.claim_in(from);
-            if has_room && self.open_free(nand, place, from)? {
+            if has_room && self.open_free(nand, place, (from, false))? {
                 return Ok(());
             }
         }
         // If a die has just become weak, the others have not made room for its part of the map yet. Its survivors
         // come first, as long as the map has a block to go on.
         for &from in &order {
-            if self.stock.has_weak() && self.keeper.count() > 1 && self.open_free(nand, place, from)? {
+            if self.stock.has_weak() && self.keeper.count() > 1 && self.open_free(nand, place, (from, false))? {
                 return Ok(());
             }
         }
@@ -167,7 +172,7 @@ impl<S: Scheme> SectorMapped<S> {
         // it has one to go on.
         for &from in &order {
             let may_lend = self.stock.works(from as usize) && self.keeper.count() > 1;
-            if may_lend && self.open_free(nand, place, from)? {
+            if may_lend && self.open_free(nand, place, (from, false))? {
                 return Ok(());
             }
         }
@@ -176,8 +181,8 @@ impl<S: Scheme> SectorMapped<S> {
 
     /// Whether a block's die that has lost blocks lacks room of its own for its valid sectors.
     pub(super) fn must_borrow(&self, block: BlockId) -> bool {
-        let at = self.geometry.die_of(block);
-        let place = Place { die: at as usize, handle: self.placing.of_block(block) };
+        let place = self.place_of(block);
+        let at = place.die as u32;
         self.keeper.good_in(at) < self.geometry.blocks_per_die()
             && self.keeper.count_in(at) <= self.map.claim_in(at)
             && self.frontier(place).left() * self.gathered < self.counts.valid(block)
@@ -295,7 +300,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// Copies a whole page.
     fn copy<N: Nand>(&mut self, nand: &mut N, from: Ppa, at: Lpn) -> Result<(), FtlError> {
         let victim = self.geometry.block_of(from);
-        let place = Place { die: self.geometry.die_of(victim) as usize, handle: self.placing.of_block(victim) };
+        let place = self.place_of(victim);
         loop {
             let place = self.place_for_moved(nand, place)?;
             let (to, mark) = self.frontier_mut(place).take();
@@ -304,7 +309,7 @@ impl<S: Scheme> SectorMapped<S> {
                 Ok(_) => {
                     self.holds.set(to, Holds::Whole);
                     self.mapping = Some((to, 0));
-                    self.placing.moved(place.handle, victim);
+                    self.placing.moved(place.handle, victim, self.per_page);
                     let end = nand.ctx().last();
                     return self.map_whole(nand, at, (to, seq), end);
                 }

@@ -2,7 +2,8 @@
 //!
 //! By tokens a victim is emptied in steps, as in the page map (`parts/engine/collect.rs`). Once a die has no more free
 //! blocks than are set aside, each host page there moves a part of the die's victim. Let g be the pages that the victim
-//! gains, and n its pages with data: a host page reads n / g of them. The victim is then empty when the open block is full.
+//! gains, and n its pages with data: a host page reads n / g of them. The victim is then empty when the open block is full; with several
+//! handles, when the host has written as many pages to the die as it gains.
 //!
 //! Survivors wait in memory until they fill a page, or until the victim was read to its end. The map still points into the
 //! victim. If the host replaces such a sector meanwhile, the sector is dropped ([`Emptying::forget`]).

@@ -40,11 +40,15 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
+    /// A sector written anew through `handle` waits in no other buffer. Its place there is free again, unless `rewrite` says
+    /// that it holds nothing.
     fn drop_from_others(&mut self, handle: usize, sector: u32) {
         let others = self.buffers.iter_mut().enumerate().filter(|&(other, _)| other != handle);
         for (_, buffer) in others {
-            if let Some(at) = buffer.find(sector) {
-                buffer.sectors[at] = DEAD;
+            let Some(at) = buffer.find(sector) else { continue };
+            match self.options.rewrite {
+                Rewrite::Overwrite => buffer.remove(at),
+                Rewrite::Append => buffer.sectors[at] = DEAD,
             }
         }
     }

@@ -1,12 +1,14 @@
 //! Data placement by the host: each reclaim unit handle gathers its sectors by itself, in blocks of its own.
 //!
-//! A page map pays for a small write with a whole page, so its handles write 4 KiB on pages of 16 KiB four times. Here the
-//! sectors of a handle wait for each other in the handle's merge buffer. The page map's counters and events
-//! ([`Fdp`]) are used as they are: a reclaim unit is a block on each die, and collection empties it block by block.
+//! A page map pays for a small write with a whole page: on pages of 16 KiB a handle programs 16 KiB for each 4 KiB. Here the
+//! sectors of a handle wait for each other in the handle's merge buffer. The page map's counters and events ([`Fdp`]) are
+//! used: a reclaim unit is a block on each die, and collection empties it block by block.
 //!
 //! Moved sectors fill the open blocks of their handle, together with those that the host writes. So all handles are
-//! *persistently isolated*. A block gets pages of several handles only if failures or cuts leave no other room; it stays
-//! with the first of them.
+//! *persistently isolated*, and a unit counts as begun for the host or for moved pages by its first page. A block gets pages
+//! of several handles only if failures or cuts leave no other room; it stays with the first of them.
+//!
+//! A host that ends a unit does not end the wait of its sectors: those that wait then go to the next unit.
 
 use crate::options::options;
 use crate::parts::blocks::scan::{BlockScan, Page, Scans};
@@ -63,10 +65,7 @@ impl Placing {
     #[inline]
     pub(super) fn of_request(&mut self, ctx: &mut Ctx) -> usize {
         let Some(fdp) = &mut self.fdp else { return 0 };
-        fdp.comes(ctx.arrival());
-        // The request's further pages have the identifier that counts, so an invalid one is one event.
-        let placement = fdp.checked(ctx.placement());
-        ctx.place(placement);
+        let placement = fdp.placement_of_request(ctx);
         fdp.handle_for(placement, ctx.origin())
     }
 
@@ -76,11 +75,14 @@ impl Placing {
         self.of_block.get(block.index()).map_or(0, |&handle| handle.into())
     }
 
-    /// A handle begins to fill a block.
-    pub(super) fn opened(&mut self, block: BlockId, handle: usize) {
-        if let Some(fdp) = &mut self.fdp {
-            self.of_block[block.index()] = handle as u8;
+    /// A handle begins to fill a block, for the host or for moved sectors.
+    pub(super) fn opened(&mut self, block: BlockId, handle: usize, is_for_host: bool) {
+        let Some(fdp) = &mut self.fdp else { return };
+        self.of_block[block.index()] = handle as u8;
+        if is_for_host {
             fdp.opened(block, handle);
+        } else {
+            fdp.opened_for_moved(block, handle);
         }
     }
 
@@ -105,10 +107,10 @@ impl Placing {
         }
     }
 
-    /// A page was programmed with sectors that leave a block.
-    pub(super) fn moved(&mut self, handle: usize, from: BlockId) {
+    /// A page was programmed with so many sectors that leave a block.
+    pub(super) fn moved(&mut self, handle: usize, from: BlockId, sectors: u32) {
         if let Some(fdp) = &mut self.fdp {
-            fdp.left(handle, from);
+            fdp.left(handle, from, sectors);
         }
     }
 
@@ -127,12 +129,18 @@ impl Placing {
         is_known.then_some(placement.handle.into())
     }
 
-    /// Ends the unit of a handle with `left` pages of room in its open blocks, after so many programs in all.
-    pub(super) fn update(&mut self, handle: usize, left: u32, programs: u64) {
+    /// Blocks that the handle's unit still takes; `None` if it has none.
+    pub(super) fn blocks_left(&self, handle: usize) -> Option<u32> {
+        self.fdp.as_ref().and_then(|fdp| fdp.units.blocks_left(0, handle))
+    }
+
+    /// Ends the unit of a handle, which had room if `is_unfilled`, after so many programs in all; `None` is an empty one, which
+    /// stays.
+    pub(super) fn update(&mut self, handle: usize, is_unfilled: Option<bool>, programs: u64) {
         let Some(fdp) = &mut self.fdp else { return };
         let placement = PlacementId::of(handle as u8);
-        match fdp.units.blocks_left(0, handle) {
-            Some(blocks) => fdp.retire(0, placement, (left > 0 || blocks > 0, programs)),
+        match is_unfilled {
+            Some(is_unfilled) => fdp.retire(0, placement, (is_unfilled, programs)),
             None => fdp.updated_empty(placement),
         }
     }
@@ -162,19 +170,23 @@ impl Placing {
         fdp.adopt(&filled.into_iter().map(|(highest, block)| (highest, block, of_block(block))).collect::<Vec<_>>());
     }
 
-    /// The use since the mount: `left` has the pages of each handle's open blocks, `waiting` the sectors in its merge buffer,
-    /// and a page takes `gathered` sectors.
+    /// The use since the mount. By handle, `open` has the pages left in its open blocks and the sectors in its merge buffer; a
+    /// page takes `gathered` sectors. Dies fill at different speeds, so a handle may fill several units: room is told for one.
     pub(super) fn used(&self, geometry: &Geometry, gathered: u32, open: &[(u32, u32)]) -> Option<PlacementUse> {
         let fdp = self.fdp.as_ref()?;
         let mut used = fdp.used();
+        let of_unit = geometry.dies() * geometry.pages_per_block();
         let pages = |handle: usize, left: u32| {
-            let blocks = fdp.units.blocks_left(0, handle).unwrap_or(geometry.dies());
-            blocks * geometry.pages_per_block() + left
+            let Some(blocks) = fdp.units.blocks_left(0, handle) else { return of_unit };
+            (blocks * geometry.pages_per_block() + left).min(of_unit)
         };
         let left = || open.iter().enumerate().map(|(handle, &(left, waiting))| (pages(handle, left), waiting));
         used.pages_left = vec![left().map(|(pages, _)| pages).collect()];
-        let sectors =
-            |(pages, waiting): (u32, u32)| (u64::from(pages) * u64::from(gathered)).saturating_sub(waiting.into());
+        let sectors = |(pages, waiting): (u32, u32)| {
+            // What waits while the unit is full takes room in the next one.
+            let pages = if pages == 0 && waiting > 0 { of_unit } else { pages };
+            u64::from(pages) * u64::from(gathered) - u64::from(waiting)
+        };
         used.sectors_left = vec![left().map(sectors).collect()];
         Some(used)
     }

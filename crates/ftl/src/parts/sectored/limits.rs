@@ -114,8 +114,12 @@ impl Options {
                 1 => "one that is being filled".to_owned(),
                 handles => format!("{handles} that are being filled"),
             };
+            let key = match self.handles() {
+                1 => format!("reserve_blocks = {reserve}"),
+                handles => format!("fdp.handles = {handles} with reserve_blocks = {reserve}"),
+            };
             return Err(FtlError::Config(format!(
-                "ftl.{name}.reserve_blocks = {reserve} would deadlock: a die of this device has {}, and its reserve, its \
+                "ftl.{name}.{key} would deadlock: a die of this device has {}, and its reserve, its \
                  share of the map, {filled} and one of data need {needed}{}",
                 error::blocks(blocks),
                 error::at_most(&format!("ftl.{name}.reserve_blocks"), blocks.saturating_sub(others)),

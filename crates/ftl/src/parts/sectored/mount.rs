@@ -34,10 +34,11 @@ pub(super) fn mount<N: Nand, S: Scheme>(
     let most = options.max_logical_pages(&geometry, S::NAME)?;
     if logical_pages > most {
         return Err(FtlError::Config(format!(
-            "{logical_pages} logical pages are more than ftl.{} with reserve_blocks = {} and map_spare_percent = {} can \
+            "{logical_pages} logical pages are more than ftl.{} with reserve_blocks = {}{} and map_spare_percent = {} can \
              export on this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve",
             S::NAME,
             options.reserve_blocks,
+            options.placing.map_or(String::new(), |placing| format!(", fdp.handles = {}", placing.handles)),
             options.map_spare_percent,
             geometry.pages()
         )));

@@ -1,9 +1,9 @@
 //! The dies that take pages, and whether they have room for the exported pages.
 //!
-//! A weak die has too few good blocks for its reserve, its share of the map and the open block. It takes no more pages
-//! and collects nothing. Its data stays readable; its free blocks are the last resort. The other dies share the
-//! exported pages and the map. They make room for its part of the map from their reserves. If a single die with little
-//! to spare remains, it may have no reserve left for that; then the device ends before its blocks are too few.
+//! A weak die has too few good blocks for its reserve, its share of the map and the open blocks, one for each handle. It
+//! takes no more pages and collects nothing. Its data stays readable; its free blocks are the last resort. The other dies
+//! share the exported pages and the map. They make room for its part of the map from their reserves. If a single die with
+//! little to spare remains, it may have no reserve left for that; then the device ends before its blocks are too few.
 //!
 //! A die just above that limit takes pages in turn like the others, and collects nearly full blocks: with half its
 //! blocks bad, the device writes more than with all of them bad.

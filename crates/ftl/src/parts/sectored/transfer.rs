@@ -22,6 +22,9 @@ impl<S: Scheme> SectorMapped<S> {
         tail: &[u8],
         oob: Oob,
     ) -> Result<(Ppa, Seq), FtlError> {
+        // The unused places of a list name no sector.
+        let listed = || super::paging::entries_in(tail).filter(|&sector| sector != DEAD).count() as u32;
+        let sectors = if tail.is_empty() { self.per_page } else { listed() };
         loop {
             let place = match target {
                 Target::Host(handle) => Place { die: self.die_for_host(nand, handle)?, handle },
@@ -37,7 +40,7 @@ impl<S: Scheme> SectorMapped<S> {
                     self.mapping = Some((to, 0));
                     match target {
                         Target::Host(_) => self.owing = Some(place.die),
-                        Target::Moved { from, .. } => self.placing.moved(place.handle, from),
+                        Target::Moved { from, .. } => self.placing.moved(place.handle, from, sectors),
                     }
                     return Ok((to, oob.seq));
                 }

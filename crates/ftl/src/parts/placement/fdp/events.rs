@@ -15,8 +15,13 @@ pub enum PlacementEvent {
     Ended,
     /// A write or an update named a group or a handle that there is not.
     Invalid,
-    /// A collected block had so many pages that were last written through the handle, and they moved.
-    Moved(u32),
+    /// A collected block had pages that were last written through the handle, and they moved.
+    Moved {
+        /// Pages programmed for them.
+        pages: u32,
+        /// Their sectors.
+        sectors: u32,
+    },
 }
 
 /// An event in its order.
@@ -64,6 +69,7 @@ struct Leaving {
     block: BlockId,
     id: PlacementId,
     pages: u32,
+    sectors: u32,
 }
 
 /// Notes the events.
@@ -104,11 +110,11 @@ impl Listener {
         }
     }
 
-    /// A page that was written through the handle leaves a block.
-    pub(super) fn left(&mut self, block: BlockId, id: PlacementId) {
+    /// A page of this many sectors that were written through the handle leaves a block.
+    pub(super) fn left(&mut self, block: BlockId, id: PlacementId, sectors: u32) {
         match self.leaving.iter_mut().rev().find(|one| one.block == block && one.id == id) {
-            Some(one) => one.pages += 1,
-            None => self.leaving.push(Leaving { block, id, pages: 1 }),
+            Some(one) => (one.pages, one.sectors) = (one.pages + 1, one.sectors + sectors),
+            None => self.leaving.push(Leaving { block, id, pages: 1, sectors }),
         }
     }
 
@@ -117,7 +123,7 @@ impl Listener {
         let Self { events, leaving, .. } = self;
         leaving.retain(|one| {
             if one.block == block {
-                events.add(one.id, PlacementEvent::Moved(one.pages));
+                events.add(one.id, PlacementEvent::Moved { pages: one.pages, sectors: one.sectors });
             }
             one.block != block
         });
@@ -155,14 +161,15 @@ mod tests {
     fn moved_pages_are_told_by_handle_when_their_block_is_empty() {
         let mut listener = Listener::default();
         for (block, id) in [(7, ONE), (8, ONE), (7, OTHER), (7, ONE)] {
-            listener.left(BlockId(block), id);
+            listener.left(BlockId(block), id, 8);
         }
         assert_eq!(listener.events.count, 0);
         listener.emptied(BlockId(7));
         listener.emptied(BlockId(7));
-        assert_eq!(heard(&listener, 0), [(ONE, PlacementEvent::Moved(2)), (OTHER, PlacementEvent::Moved(1))]);
+        let moved = |pages| PlacementEvent::Moved { pages, sectors: 8 * pages };
+        assert_eq!(heard(&listener, 0), [(ONE, moved(2)), (OTHER, moved(1))]);
         listener.emptied(BlockId(8));
-        assert_eq!(heard(&listener, 2), [(ONE, PlacementEvent::Moved(1))]);
+        assert_eq!(heard(&listener, 2), [(ONE, moved(1))]);
     }
 
     #[test]
