@@ -14,6 +14,7 @@ pub(crate) mod meter;
 mod mounts;
 pub(crate) mod notices;
 mod outcome;
+mod own_zones;
 mod play;
 pub(crate) mod precondition;
 mod queued;
@@ -219,6 +220,7 @@ impl Run<'_> {
         self.control.plan(planned(self.experiment, self.sizing, source));
         let mut before = self.precondition(source.requests())?;
         if let Source::Requests(_, above) = source {
+            above.see_zones(self.engine);
             before = self.load(above, before)?;
         }
         let Preconditioned { record: precondition, mut stopped, played, .. } = before;
