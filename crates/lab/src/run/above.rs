@@ -86,7 +86,7 @@ impl AllAbove {
     }
 
     /// Shows them the zones of their parts as they are before the first request.
-    pub(crate) fn see_zones(&self, engine: &dyn Engine) {
+    pub(super) fn see_zones(&self, engine: &dyn Engine) {
         self.all.iter().for_each(|(_, turns)| turns.see_zones(engine));
     }
 
