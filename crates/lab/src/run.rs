@@ -14,6 +14,7 @@ pub(crate) mod meter;
 mod mounts;
 pub(crate) mod notices;
 mod outcome;
+mod own_zones;
 mod play;
 pub(crate) mod precondition;
 mod queued;
@@ -32,7 +33,7 @@ use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::error::{ConfigError, LabError};
 use crate::latency::RecordedMeter;
-use crate::record::{rate, IndexRecord, Record, Speed, StopReason, Stopped};
+use crate::record::{rate, IndexRecord, Record, Speed, SpeedPhases, StopReason, Stopped};
 use crate::stack::timeline::Window;
 use crate::stack::{self, Logs, OpLog, Parts, Start, Timeline};
 use begun::{assert_conservation, Begun};
@@ -257,19 +258,7 @@ impl Run<'_> {
         record.notices.extend(notices);
         record.notices.extend(self.close_timeline()?);
         record.notices.extend(self.clean_up());
-        let phases = match left {
-            Left::Nothing => None,
-            Left::Index(mut index) => {
-                index.waf_total = index.waf_index.zip(record.waf).map(|(index, device)| index * device);
-                record.index = Some(*index);
-                None
-            }
-            Left::Files(files) => {
-                record.fs = Some(files.fs);
-                record.ram = self.ram(files.ram);
-                Some(files.wall)
-            }
-        };
+        let phases = self.add_left(&mut record, left);
         if let Source::Requests(workload, above) = source {
             self.add_above(&mut record, above)?;
             record.notices.extend(workload.notices());
@@ -284,6 +273,23 @@ impl Run<'_> {
             programs_per_s: rate(record.flash.programs as f64, wall_s),
         };
         Ok(record)
+    }
+
+    /// Adds what an index or a file system leaves to the record; returns the wall time by phase, if there are phases.
+    fn add_left(&self, record: &mut Record, left: Left) -> Option<SpeedPhases> {
+        match left {
+            Left::Nothing => None,
+            Left::Index(mut index) => {
+                index.waf_total = index.waf_index.zip(record.waf).map(|(index, device)| index * device);
+                record.index = Some(*index);
+                None
+            }
+            Left::Files(files) => {
+                record.fs = Some(files.fs);
+                record.ram = self.ram(files.ram);
+                Some(files.wall)
+            }
+        }
     }
 
     /// Plays what is measured; `start` moves to the mount of a volume, if there is one.

@@ -383,7 +383,8 @@ class ZoneRun(View):
     Attributes:
         first: The first zone, counted from 0.
         zones: Zones in the row.
-        state: Their state: empty, implicitly_opened, explicitly_opened, closed, full or read_only.
+        state: Their state: empty, implicitly_opened, explicitly_opened, closed, full, read_only, or
+            not_write_pointer for conventional zones.
         write_pointer_bytes: Bytes from a zone's start to its write pointer; None for a zone that takes no
             writes.
         written_bytes: Bytes that the host wrote to each of them; in a random write area a sector counts each

@@ -208,6 +208,56 @@ fn what_a_cut_at_any_operation_leaves_was_written() {
     assert!(kept > 1000, "{kept} sectors held what no flush had made certain");
 }
 
+/// Overwrites two conventional zones while one program and one erase fail, and checks every sector before and after a mount. Returns
+/// the drive, and how many blocks it retired before the mount.
+fn overwrite(mut lab: Lab, options: ZoneOptions, [program, erase]: [u64; 2]) -> (Lab, u64) {
+    let (mut random, mut held) = (Random::new(7), vec![0; 64]);
+    let flash = device::<Flash>(&mut lab).inner_mut();
+    flash.fail_program(program);
+    flash.fail_erase(erase);
+    for turn in 1..250_u32 {
+        let (sector, sectors) = (random.below(60) as usize, 1 + random.below(4) as usize);
+        let fill = turn as u8;
+        let data = vec![fill; 512 * sectors];
+        lab.submit(&Request::new(Op::Write, sector as u64, sectors as u32), Payload::Write(&data)).unwrap();
+        held[sector..sector + sectors].fill(fill);
+        if turn % 25 == 0 {
+            assert_eq!(send(&mut lab, Op::Flush, 0, 0), Ok(()));
+            lab.check();
+        }
+    }
+    assert_eq!(read(&mut lab, 0, 64), held, "program {program}, erase {erase}");
+    assert_eq!(send(&mut lab, Op::Flush, 0, 0), Ok(()));
+    let retired = lab.events().retired_blocks;
+    let mut lab = again(lab, options);
+    assert_eq!(read(&mut lab, 0, 64), held, "program {program}, erase {erase}, mounted again");
+    (lab, retired)
+}
+
+/// A failed program or erase in a conventional zone's blocks takes one of these blocks, and no sector with it; the sequential
+/// zones keep all of theirs.
+#[test]
+fn a_failed_program_or_erase_in_conventional_zones_loses_a_block_and_no_sector() {
+    let options = ZoneOptions { conventional_spare_percent: Some(100), ..options(2) };
+    let (never, mut failed) = (1_000_000, [0, 0]);
+    for at in (1..200).step_by(3) {
+        for (kind, faults) in [[at, never], [never, at]].into_iter().enumerate() {
+            let (mut lab, retired) = overwrite(drive(24, options), options, faults);
+            let counts = *device::<Flash>(&mut lab).inner_mut().counts();
+            let hits = counts.failed_programs + counts.failed_erases;
+            assert_eq!(retired, hits, "one block for one failure");
+            failed[kind] += hits;
+            // A sequential zone takes what it took.
+            for _ in 0..7 {
+                assert_eq!(send(&mut lab, Op::Append, 64, 4), Ok(()));
+            }
+            assert_eq!(lab.zone_at(64).unwrap().state, ZoneState::Full);
+            lab.check();
+        }
+    }
+    assert!(failed[0] > 50 && failed[1] > 15, "{failed:?}");
+}
+
 #[test]
 fn what_leaves_no_sequential_zone_or_no_use_is_refused() {
     let refused =

@@ -9,6 +9,7 @@ use nandlab_ftl::FtlConfig;
 use nandlab_index::lsm::ACTIVE_ZONES_MIN;
 use nandlab_index::IndexConfig;
 use nandlab_nand::SECTOR_BYTES;
+use nandlab_workload::WorkloadConfig;
 
 /// A disk with zones is refused if a host could not use it.
 pub(super) fn check_disk(experiment: &Experiment) -> Result<(), LabError> {
@@ -55,26 +56,43 @@ pub(super) fn lay(experiment: &mut Experiment) -> Result<Vec<String>, ConfigErro
                 "a B+tree writes its pages in place, and a zone takes the next sector alone; index.lsm writes in order";
             return refuse("index.btree", why);
         }
-        Some(IndexConfig::Lsm(_)) => refuse_few_active(experiment)?,
+        Some(IndexConfig::Lsm(_)) => refuse_for_tree(experiment)?,
         None => {}
     }
     let before = &experiment.precondition;
     if before.fill != Fill::default() || before.overwrites > 0.0 || before.steady.is_some() {
         return refuse("precondition", "its writes go anywhere, and a zone takes the next sector alone");
     }
-    let name = experiment.workload.name();
-    if matches!(name, "trace" | "fio") || experiment.index.is_some() {
-        return Ok(Vec::new());
-    }
+    let knows_zones = |workload: &WorkloadConfig| matches!(workload.name(), "trace" | "fio");
+    let name = match experiment.tenants() {
+        Some(tenants) => {
+            let mut others = tenants.asking().filter(|(_, one)| one.index.is_none() && !knows_zones(&one.workload));
+            others.next().map(|(_, tenant)| tenant.workload.name())
+        }
+        None => Some(experiment.workload.name())
+            .filter(|_| experiment.index.is_none() && !knows_zones(&experiment.workload)),
+    };
+    let Some(name) = name else { return Ok(Vec::new()) };
+    let conventional = experiment.device.zones.is_some_and(|zones| zones.conventional > 0);
+    let zone = if conventional { "a zone that is not conventional" } else { "a zone" };
     Ok(vec![format!(
-        "workload.{name} knows no zones: a zone refuses each of its writes that is not at the write pointer, and the record counts \
+        "workload.{name} knows no zones: {zone} refuses each of its writes that is not at the write pointer, and the record counts \
          them in zones.refused"
     )])
 }
 
-/// An LSM tree keeps some zones active at once.
-fn refuse_few_active(experiment: &Experiment) -> Result<(), ConfigError> {
-    let max_active = experiment.device.zones.unwrap_or_default().max_active;
+/// An LSM tree keeps some zones active at once, and its manifest in the first ones.
+fn refuse_for_tree(experiment: &Experiment) -> Result<(), ConfigError> {
+    let zones = experiment.device.zones.unwrap_or_default();
+    if zones.conventional > 0 {
+        let message = format!(
+            "device.zones.conventional = {} cannot work with index.lsm: it keeps its manifest in the first zones, and writes them at \
+             their write pointers; leave it out, or give the conventional zones to a tenant before the tree's",
+            zones.conventional
+        );
+        return Err(experiment.tree.error("device.zones.conventional", Part::Value, message));
+    }
+    let max_active = zones.max_active;
     if !(1..ACTIVE_ZONES_MIN).contains(&max_active) {
         return Ok(());
     }

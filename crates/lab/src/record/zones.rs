@@ -42,7 +42,8 @@ pub struct ZoneRun {
     pub first: u32,
     /// Zones in the row.
     pub zones: u32,
-    /// Their state: empty, implicitly_opened, explicitly_opened, closed, full or read_only.
+    /// Their state: empty, implicitly_opened, explicitly_opened, closed, full, read_only, or not_write_pointer for conventional
+    /// zones.
     pub state: &'static str,
     /// Bytes from a zone's start to its write pointer; null for a zone that takes no writes.
     pub write_pointer_bytes: Option<u64>,

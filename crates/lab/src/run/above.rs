@@ -2,11 +2,13 @@
 
 use super::files::hands::{reason, Hands};
 use super::keys::{count, Host};
+use super::own_zones::OwnZones;
 use super::turns::{Gate, Seat, Turns};
 use crate::control::Control;
 use crate::error::LabError;
 use crate::latency::LatencyMeter;
 use crate::record::{IndexRecord, Stopped, TenantFiles, VolumeRecord};
+use crate::stack::Engine;
 use nandlab_block::{Completion, Mirror, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError};
 use nandlab_index::IndexConfig;
@@ -43,7 +45,7 @@ impl AllAbove {
         watch: &(dyn Fn(u64) -> bool + Sync),
         (control, has_gate): (Control, bool),
     ) -> Result<Box<dyn Workload>, WorkloadError> {
-        let Above { tenant, at, sectors, seed, base } = *above;
+        let Above { tenant, at, first, sectors, zones, seed, base } = *above;
         let turns = match (tenant.workload.kind(), &tenant.index, &tenant.fs) {
             (Kind::Keys(keys), Some(index), _) => {
                 let setting = KeySetting { seed, base, largest_key: index.largest_key() };
@@ -60,6 +62,9 @@ impl AllAbove {
             }
             _ => unreachable!("a tenant was checked to have what its workload asks"),
         };
+        if let Some(shape) = zones {
+            turns.set_zones(OwnZones::new(shape, (first, sectors)));
+        }
         self.all.push((at, turns.same()));
         Ok(Box::new(turns))
     }
@@ -85,6 +90,11 @@ impl AllAbove {
     /// The requests of their loads, once.
     pub(super) fn take_loads(&mut self) -> Option<Box<dyn Workload>> {
         self.loads.take()
+    }
+
+    /// Shows them the zones of their parts as they are before the first request.
+    pub(super) fn see_zones(&self, engine: &dyn Engine) {
+        self.all.iter().for_each(|(_, turns)| turns.see_zones(engine));
     }
 
     /// The loads are done: the run's clock begins anew, and all go on. Says which have ended already, and why if they could not

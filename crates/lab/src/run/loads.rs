@@ -11,8 +11,10 @@ use nandlab_workload::tenants::Until;
 use nandlab_workload::Kind;
 
 impl Run<'_> {
-    /// Plays the loads, if there are any, until the device is at rest, and adds their cost to what came before.
+    /// Shows the tenants their zones, then plays the loads, if there are any, until the device is at rest, and adds their cost to what
+    /// came before.
     pub(super) fn load(&mut self, above: &mut AllAbove, before: Preconditioned) -> Result<Preconditioned, LabError> {
+        above.see_zones(self.engine);
         let Some(mut loads) = above.take_loads().filter(|_| before.stopped.is_none()) else { return Ok(before) };
         let sectors = self.sizing.geometry.sectors_per_page();
         self.enter(Phase::Precondition, 0, sectors.into());

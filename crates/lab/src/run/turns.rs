@@ -11,8 +11,10 @@
 //! When the run ends before the program, all requests of the program end at once from then on, uncounted: it finishes its
 //! operation, so that what it leaves can be checked.
 
+use super::own_zones::OwnZones;
 use crate::control::Control;
-use nandlab_block::{BlockDevice, Completion, Ended, Error, Payload, Queued, Request};
+use crate::stack::Engine;
+use nandlab_block::{BlockDevice, Completion, Ended, Error, Op, Payload, Queued, Request, ZoneReport, ZoneShape};
 use nandlab_nand::Time;
 use nandlab_workload::{Workload, WorkloadError};
 use std::cell::{Cell, RefCell};
@@ -58,6 +60,7 @@ enum Waits {
 /// The program's device.
 pub(super) struct Seat {
     sectors: u64,
+    zones: Option<OwnZones>,
     side_by_side: bool,
     line: Rc<Line>,
     /// Cancelled when the run is over.
@@ -131,6 +134,9 @@ impl Seat {
             return Err(Error::OutOfRange { sector, sectors, capacity });
         }
         let request = Request { time: request.time.max(self.now.get()), ..*request };
+        if let Some(zones) = &mut self.zones {
+            zones.follow(&request);
+        }
         let number = self.begun;
         self.begun += 1;
         self.under_way.insert(number, request);
@@ -168,7 +174,10 @@ impl Seat {
         let done = end.max(self.now.get());
         self.now.set(done);
         if is_lost {
-            self.lost = Some(Error::Unreadable { sector: request.sector });
+            self.lost = Some(match (&self.zones, request.op) {
+                (Some(zones), Op::Write | Op::Zone(_)) => zones.refused(&request),
+                _ => Error::Unreadable { sector: request.sector },
+            });
         }
         Ended { number, request, completion: Completion { arrival: request.time, done } }
     }
@@ -194,6 +203,14 @@ impl BlockDevice for Seat {
                 return self.lost.take().map_or(Ok(ended.completion), Err);
             }
         }
+    }
+
+    fn zone_shape(&self) -> Option<ZoneShape> {
+        self.zones.as_ref().map(OwnZones::shape)
+    }
+
+    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
+        self.zones.as_ref().and_then(|zones| zones.at(sector))
     }
 
     fn sectors(&self) -> u64 {
@@ -231,6 +248,7 @@ struct Other<R> {
     /// Not begun.
     program: Option<(String, Program<R>)>,
     sectors: u64,
+    zones: Option<OwnZones>,
     side_by_side: bool,
     control: Arc<Control>,
     /// Operations of the program, for progress; 0 if unknown.
@@ -301,12 +319,12 @@ impl<R: Send + 'static> Other<R> {
         let Some((name, program)) = self.program.take() else { return };
         let ((to, told), (turns, from)) = (channel(), channel());
         let (sectors, side_by_side, control) = (self.sectors, self.side_by_side, self.control.clone());
-        let has_gate = self.has_gate;
+        let (has_gate, zones) = (self.has_gate, self.zones.take());
         let work = move || {
             let last = turns.clone();
             let line = Rc::new(Line { turns, told, requests: RefCell::default(), has_gate });
             let (under_way, now, begun, is_over, lost) = (BTreeMap::new(), Rc::default(), 0, false, None);
-            let seat = Seat { sectors, side_by_side, line, control, now, begun, under_way, is_over, lost };
+            let seat = Seat { sectors, zones, side_by_side, line, control, now, begun, under_way, is_over, lost };
             let left = program(seat);
             // The run may be over and listen no more.
             let _ = last.send(Turn { requests: Vec::new(), waits: Waits::Done });
@@ -370,6 +388,7 @@ impl<R: Send + 'static> Turns<R> {
         Self(Arc::new(Mutex::new(Other {
             program: Some((name.to_owned(), Box::new(program))),
             sectors,
+            zones: None,
             side_by_side,
             control: Arc::new(control),
             total,
@@ -386,6 +405,18 @@ impl<R: Send + 'static> Turns<R> {
             known: BTreeMap::new(),
             lost: BTreeSet::new(),
         })))
+    }
+
+    /// The program's device has zones; [`Self::see_zones`] comes before the first request.
+    pub(super) fn set_zones(&self, zones: OwnZones) {
+        self.other().zones = Some(zones);
+    }
+
+    /// Takes the zones as the device has them now.
+    pub(super) fn see_zones(&self, engine: &dyn Engine) {
+        if let Some(zones) = &mut self.other().zones {
+            zones.see(engine);
+        }
     }
 
     /// The other end of the same program.

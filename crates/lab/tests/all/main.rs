@@ -35,5 +35,6 @@ mod support;
 mod tenants;
 mod tenants_above;
 mod tenants_limits;
+mod tenants_zones;
 mod ways_out;
 mod zones;

@@ -266,3 +266,26 @@ fn a_report_has_every_zone_once() {
     ];
     assert_eq!(report.iter().map(row).collect::<Vec<_>>(), expected);
 }
+
+/// Zone 0 is conventional: a page is written three times, and a reset of it is refused; zone 1 takes pages at its write pointer.
+#[test]
+fn conventional_zones_stand_in_the_report_and_cost_what_is_written() {
+    let lines = ["W,40,8", "W,0,8", "W,40,8", "W,40,8", "R,40,8", "T,0,8", "R,0,8", "Z,0,0", "W,2048,8", "W,2064,8"];
+    let lines = lines.map(|line| format!("0,{line}"));
+    for model in ["timed", "bytes"] {
+        let record = record(
+            &drive(&lines, "conventional = 1"),
+            &[&format!("device.model={model}"), "device.over_provisioning=3"],
+        );
+        let zones = record.zones.as_ref().unwrap();
+        let row = |row: &ZoneRun| (row.first, row.zones, row.state, row.write_pointer_bytes, row.written_bytes);
+        let report: Vec<_> = zones.report.iter().map(row).take(2).collect();
+        let expected = [(0, 1, "not_write_pointer", None, 4 * 4096), (1, 1, "implicitly_opened", Some(4096), 4096)];
+        assert_eq!(report, expected, "{model}");
+        let refused: Vec<_> = zones.refused.iter().map(|(&name, &count)| (name, count)).collect();
+        assert_eq!(refused, [("invalid_field", 1), ("invalid_write", 1)]);
+        assert_eq!(record.flash.programs, 5, "{model}");
+    }
+    let error = refused(&drive(&lines, "conventional = 1000"), &[]);
+    assert!(error.message.contains("device.zones.conventional = 1000"), "{}", error.message);
+}

@@ -19,6 +19,31 @@ fn addresses_beyond_this_machine_and_other_blocks_are_refused() {
     assert!(start("127.0.0.1:0", 4096).is_ok());
 }
 
+/// NVMe has no conventional zones. As a block device the disk takes writes there, in any order, and has them when it is opened
+/// again.
+#[test]
+fn a_disk_with_conventional_zones_is_served_as_a_plain_device_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("zones.img");
+    let zones = ["device.zones.size=\"1 MiB\"", "device.zones.conventional=2", "device.over_provisioning=2"];
+    create(&path, "zns", &zones);
+    let disk = std::sync::Arc::new(open(&path));
+    let refused = Server::start("127.0.0.1:0", disk.clone(), Settings::default()).err();
+    assert!(matches!(refused, Some(ServerError::Conventional(2))), "{refused:?}");
+    for (at, byte) in [(1 << 20, 1), (4096, 2), (4096, 3)] {
+        disk.write(at, &[byte; 4096], false).unwrap();
+    }
+    assert!(disk.write((2 << 20) + 4096, &[4; 4096], false).is_err(), "a zone with a write pointer comes next");
+    disk.write(2 << 20, &[5; 4096], true).unwrap();
+    drop(disk);
+    let disk = open(&path);
+    for (at, byte) in [(1 << 20, 1), (4096, 3), (2 << 20, 5)] {
+        let mut found = [0; 4096];
+        disk.read(at, &mut found).unwrap();
+        assert_eq!(found, [byte; 4096], "at {at}");
+    }
+}
+
 #[test]
 fn broken_pdus_end_the_connection_with_the_reason() {
     let server = server(memory(), Settings::default());

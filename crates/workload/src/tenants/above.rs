@@ -1,9 +1,10 @@
 //! Tenants with an index or a file system in their part of the device.
 
-use super::Tenant;
+use super::{Config, Part, Tenant};
 use crate::{Kind, Setting, Workload, WorkloadError};
-use nandlab_block::Request;
+use nandlab_block::{Request, ZoneShape};
 use nandlab_fs::{FsConfig, FsError, Over};
+use nandlab_index::lsm::ACTIVE_ZONES_MIN;
 use nandlab_index::{IndexConfig, IndexError};
 use std::path::Path;
 
@@ -14,8 +15,12 @@ pub struct Above<'a> {
     pub tenant: &'a Tenant,
     /// Its place in the list, from 0.
     pub at: usize,
+    /// The first sector of its part.
+    pub first: u64,
     /// The sectors of its part; its requests count from the start of the part.
     pub sectors: u64,
+    /// The zones of its part, if the device has some. The limits are the tenant's share of those of the device.
+    pub zones: Option<ZoneShape>,
     /// Its seed.
     pub seed: u64,
     /// Folder for relative paths.
@@ -88,25 +93,53 @@ impl Tenant {
     pub(super) fn source(
         &self,
         at: usize,
-        own: &Setting<'_>,
+        (own, first): (&Setting<'_>, u64),
         play: &mut Play<'_>,
     ) -> Result<Box<dyn Workload>, WorkloadError> {
         let opened = match self.workload.kind() {
-            Kind::Requests(options) => options.open(&Setting { zones: None, ..*own }),
+            Kind::Requests(options) => options.open(own),
             Kind::Keys(_) | Kind::Files(_) => {
                 self.check_part(at, own)?;
-                play(&Above { tenant: self, at, sectors: own.sectors, seed: own.seed, base: own.base })
+                let Setting { sectors, zones, seed, base, .. } = *own;
+                play(&Above { tenant: self, at, first, sectors, zones, seed, base })
             }
         };
         opened.map_err(|error| self.placed(at, error))
     }
 
+    /// Checks that its index or file system can work in the zones of its part.
+    fn check_own_zones(&self, at: usize, zones: ZoneShape) -> Result<(), WorkloadError> {
+        let refuse =
+            |key: &str, given: &str, why: &str| Err(WorkloadError::option(&format!("tenant[{at}].{key}"), &given, why));
+        let above = self.index.as_ref().map_or("fs", IndexConfig::name);
+        if !matches!(self.index, Some(IndexConfig::Lsm(_))) {
+            let why = "a B+tree and a file system write anywhere, and the zones of this device are written in order; index.lsm \
+                       writes in order";
+            return refuse(if self.index.is_some() { "index" } else { "fs" }, above, why);
+        }
+        if zones.conventional > 0 {
+            let why = "its first zones are conventional, and a tree keeps its manifest in zones with a write pointer; give these \
+                       zones to a tenant before it";
+            return refuse("part", &format!("{} conventional zones", zones.conventional), why);
+        }
+        if self.queues > 1 {
+            let why =
+                "a zone takes writes in the order of their sectors, and only a single queue keeps it; leave it out";
+            return refuse("queues", &self.queues.to_string(), why);
+        }
+        if (1..ACTIVE_ZONES_MIN).contains(&zones.max_active) {
+            let why = format!(
+                "it needs {ACTIVE_ZONES_MIN} active zones, and its share of device.zones.max_active is {}; 0 is no limit",
+                zones.max_active
+            );
+            return refuse("index", above, &why);
+        }
+        Ok(())
+    }
+
     /// Checks that its index or file system fits its part.
     fn check_part(&self, at: usize, own: &Setting<'_>) -> Result<(), WorkloadError> {
-        if own.zones.is_some() {
-            let why = "an index or a file system of a tenant writes anywhere, and the zones of this device are written in order";
-            return Err(WorkloadError::option(&format!("tenant[{at}].workload"), &self.workload.name(), why));
-        }
+        own.zones.map_or(Ok(()), |zones| self.check_own_zones(at, zones))?;
         if let (Some(index), Kind::Keys(keys)) = (&self.index, self.workload.kind()) {
             let largest = keys.largest_key().unwrap_or(0);
             if largest > index.largest_key() {
@@ -115,12 +148,49 @@ impl Tenant {
                 let why = format!("its workload asks for keys up to {largest}, which have {bytes} bytes");
                 return Err(WorkloadError::option(&key, &index.key_bytes(), why));
             }
-            index.check_device(own.sectors).map_err(|error| of_index(at, index, &error))?;
+            if own.zones.is_none() {
+                index.check_device(own.sectors).map_err(|error| of_index(at, index, &error))?;
+            }
         }
         match &self.fs {
             Some(fs) => fs.plan(own.sectors).map(drop).map_err(|error| of_fs(at, fs, &error)),
             None => Ok(()),
         }
+    }
+}
+
+impl Config {
+    /// A tenant's zones with its share of the limits: trees divide them equally, all others see those of the device.
+    pub(super) fn share(&self, tenant: &Tenant, zones: ZoneShape) -> ZoneShape {
+        let trees = self.tenant.iter().filter(|one| one.index.is_some()).count() as u32;
+        if tenant.index.is_none() || trees == 0 {
+            return zones;
+        }
+        // 0 is no limit.
+        let share = |most: u32| if most == 0 { 0 } else { (most / trees).max(1) };
+        ZoneShape { max_open: share(zones.max_open), max_active: share(zones.max_active), ..zones }
+    }
+
+    /// Checks that nobody else takes what a tree needs of a device with zones: its own zones, and places among the active ones.
+    pub(super) fn check_zones(&self, zones: Option<ZoneShape>) -> Result<(), WorkloadError> {
+        let tree = self.asking().find(|(_, tenant)| tenant.index.is_some());
+        let (Some(zones), Some((origin, tree))) = (zones, tree) else { return Ok(()) };
+        let others = || self.asking().filter(|(other, _)| *other != origin).map(|(_, tenant)| tenant);
+        let at = |tenant: &Tenant| self.tenant.iter().position(|one| one.name == tenant.name).unwrap_or(0);
+        let is_whole = |tenant: &&Tenant| tenant.part == Some(Part::Whole);
+        if let Some(whole) =
+            others().find(is_whole).or(Some(tree).filter(is_whole).filter(|_| others().next().is_some()))
+        {
+            let why = "a tree writes at the write pointers of its zones, and no other tenant may move these; give each its own part";
+            return Err(WorkloadError::option(&format!("tenant[{}].part", at(whole)), &"\"whole\"", why));
+        }
+        let has_limit = zones.max_active > 0 || zones.max_open > 0;
+        if let Some(other) = others().find(|tenant| has_limit && tenant.index.is_none()) {
+            let why = "trees divide the open and active zones among them, and this tenant may take any number of them; leave \
+                       device.zones.max_open and max_active at 0, which is no limit";
+            return Err(WorkloadError::option(&format!("tenant[{}].workload", at(other)), &other.workload.name(), why));
+        }
+        Ok(())
     }
 }
 

@@ -152,12 +152,12 @@ impl Config {
         self.alone.as_ref().is_none_or(|alone| *alone == tenant.name)
     }
 
-    /// The sectors of each tenant on a device with `sectors`.
+    /// The sectors of each tenant on a device with `sectors`, which has no zones.
     ///
     /// # Errors
     /// [`WorkloadError::Option`] if the parts do not fit.
     pub fn parts(&self, sectors: u64) -> Result<Vec<std::ops::Range<u64>>, WorkloadError> {
-        let regions = parts::lay_out(&self.tenant, sectors)?;
+        let regions = parts::lay_out(&self.tenant, sectors, None)?;
         Ok(regions.iter().map(|region| region.first..region.first + region.sectors).collect())
     }
 
@@ -185,14 +185,17 @@ impl Config {
         (are_loads, until): (bool, Until),
     ) -> Result<Box<dyn Workload>, WorkloadError> {
         self.check()?;
-        let regions = parts::lay_out(&self.tenant, setting.sectors)?;
+        let regions = parts::lay_out(&self.tenant, setting.sectors, setting.zones)?;
+        self.check_zones(setting.zones)?;
         let (mut askers, mut queues) = (Vec::new(), Vec::new());
         let takes_part = |tenant: &Tenant| if are_loads { tenant.is_above() } else { self.asks(tenant) };
         for (origin, tenant) in origins().zip(&self.tenant).filter(|(_, tenant)| takes_part(tenant)) {
             let at = self.tenant.iter().position(|one| one.name == tenant.name).expect("it is one of the list");
             let region = &regions[at];
-            let own = Setting { sectors: region.sectors, seed: seed_of(setting.seed, at), took: None, ..*setting };
-            let mut source = tenant.source(at, &own, play)?;
+            let zones = setting.zones.map(|zones| self.share(tenant, region.zones(zones)));
+            let seed = seed_of(setting.seed, at);
+            let own = Setting { sectors: region.sectors, seed, took: None, zones, ..*setting };
+            let mut source = tenant.source(at, (&own, region.first), play)?;
             if tenant.pace() == Pace::Own {
                 source.tells_later();
             }

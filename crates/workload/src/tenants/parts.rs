@@ -2,13 +2,13 @@
 
 use super::Tenant;
 use crate::{Footprint, WorkloadError};
-use nandlab_block::ByteCount;
+use nandlab_block::{ByteCount, ZoneShape};
 use nandlab_nand::SECTOR_BYTES;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
-/// Parts begin at multiples of 4 KiB.
+/// Parts begin at multiples of 4 KiB; on a device with zones they are whole zones.
 const STEP: u64 = 8;
 
 /// A tenant's part of the device.
@@ -82,15 +82,56 @@ pub(super) struct Region {
     pub sectors: u64,
 }
 
-/// The regions of all tenants on a device with `sectors`: those with a part of their own one behind the other.
+impl Region {
+    /// The zones of the region, as its tenant sees them: it begins with a zone, and the limits are those of the device.
+    pub(super) fn zones(&self, of_device: ZoneShape) -> ZoneShape {
+        let (before, own) = (self.first / of_device.size, self.sectors / of_device.size);
+        let conventional = u64::from(of_device.conventional).saturating_sub(before).min(own) as u32;
+        ZoneShape { conventional, ..of_device }
+    }
+}
+
+fn bytes(sectors: u64) -> ByteCount {
+    ByteCount(sectors * u64::from(SECTOR_BYTES))
+}
+
+/// The sectors of a part of a device. With zones a share is rounded down to whole zones.
+///
+/// # Errors
+/// Why the part is none of a device with zones.
+fn length(part: Footprint, sectors: u64, zone: Option<u64>) -> Result<u64, String> {
+    let length = part.sectors(sectors);
+    let Some(zone) = zone else { return Ok(length) };
+    let is_whole = match part {
+        Footprint::Share(_) => length >= zone,
+        Footprint::Bytes(given) => given.0 % bytes(zone).0 == 0,
+    };
+    if is_whole {
+        return Ok(length / zone * zone);
+    }
+    Err(format!("a part is a whole number of zones, and a zone of the device has {}", bytes(zone)))
+}
+
+/// The regions of all tenants on a device with `sectors`, and perhaps with zones: those with a part of their own one behind the
+/// other.
 ///
 /// # Errors
 /// A part that is none, or parts that exceed the device.
-pub(super) fn lay_out(tenants: &[Tenant], sectors: u64) -> Result<Vec<Region>, WorkloadError> {
-    let device = || ByteCount(sectors * u64::from(SECTOR_BYTES));
+pub(super) fn lay_out(
+    tenants: &[Tenant],
+    sectors: u64,
+    zones: Option<ZoneShape>,
+) -> Result<Vec<Region>, WorkloadError> {
+    let device = || bytes(sectors);
+    let zone = zones.map(|zones| zones.size);
+    let step = zone.unwrap_or(STEP);
+    let mut lengths = Vec::new();
     let mut stated = 0u64;
     for (at, tenant) in tenants.iter().enumerate() {
-        let Some(Part::Own(part)) = tenant.part else { continue };
+        let Some(Part::Own(part)) = tenant.part else {
+            lengths.push(0);
+            continue;
+        };
         let key = format!("tenant[{at}].part");
         let fits = match part {
             Footprint::Share(share) => share > 0.0 && share <= 1.0,
@@ -100,7 +141,9 @@ pub(super) fn lay_out(tenants: &[Tenant], sectors: u64) -> Result<Vec<Region>, W
             let why = "it is a share above 0 and up to 1, a number of bytes, or \"whole\"";
             return Err(WorkloadError::option(&key, &part, why));
         }
-        stated = stated.saturating_add(part.sectors(sectors));
+        let length = length(part, sectors, zone).map_err(|why| WorkloadError::option(&key, &part, why))?;
+        lengths.push(length);
+        stated = stated.saturating_add(length);
         if stated > sectors {
             let why = format!("with the parts before it exceeds the device, which exports {}", device());
             return Err(WorkloadError::option(&key, &part, why));
@@ -110,25 +153,26 @@ pub(super) fn lay_out(tenants: &[Tenant], sectors: u64) -> Result<Vec<Region>, W
     let left = sectors - stated;
     let each = match unstated {
         0 => 0,
-        1 => left,
-        _ => left / unstated / STEP * STEP,
+        1 if zone.is_none() => left,
+        _ => left / unstated / step * step,
     };
     if unstated > 0 && each == 0 {
         let at = tenants.iter().position(|tenant| tenant.part.is_none()).unwrap_or(0);
-        let why = format!("nothing is left for it: the other parts take the device of {}", device());
+        let of_zones = zone.map(|zone| format!(", in whole zones of {}", bytes(zone))).unwrap_or_default();
+        let why = format!("nothing is left for it: the other parts take the device of {}{of_zones}", device());
         return Err(WorkloadError::option(&format!("tenant[{at}].part"), &"\"\"", why));
     }
     let mut next = 0u64;
-    let region = |tenant: &Tenant| {
+    let region = |(tenant, stated): (&Tenant, u64)| {
         let length = match tenant.part {
             Some(Part::Whole) => return Region { first: 0, sectors },
-            Some(Part::Own(part)) => part.sectors(sectors),
+            Some(Part::Own(_)) => stated,
             None => each,
         };
         // What rounding up would take from the end is at most seven sectors a tenant.
-        let first = next.next_multiple_of(STEP).min(sectors);
+        let first = next.next_multiple_of(step).min(sectors);
         next = (first + length).min(sectors);
         Region { first, sectors: next - first }
     };
-    Ok(tenants.iter().map(region).collect())
+    Ok(tenants.iter().zip(lengths).map(region).collect())
 }

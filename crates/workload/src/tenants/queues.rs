@@ -4,7 +4,7 @@ use super::limit::Buckets;
 use super::reserve::Due;
 use super::Until;
 use crate::{Workload, WorkloadError};
-use nandlab_block::{Arbiter, Completion, Priority, Queues, Request};
+use nandlab_block::{Arbiter, Completion, Op, Priority, Queues, Request};
 use nandlab_nand::{Origin, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -113,7 +113,9 @@ impl Asker {
             self.make(AHEAD)?;
         }
         self.came += 1;
-        let sector = request.sector + if request.sectors > 0 { self.first } else { 0 };
+        // A change of a zone names its first sector, and has no sectors; a flush names none.
+        let has_place = request.sectors > 0 || matches!(request.op, Op::Zone(_));
+        let sector = request.sector + if has_place { self.first } else { 0 };
         Ok(Some(Request { sector, origin: self.origin, ..request }))
     }
 
