@@ -69,6 +69,9 @@ class Precondition(Given):
             `ftl.sector_map.fdp`), such as 5 or "1:5". A table has one for each tenant by its name, for the
             pages of its part, as in { noisy = 1, quiet = 2 }.
         warm_up: The workload's first requests, carried out after these writes without being measured.
+        load: Whether tenants with an index or a file system load it before the measurement, each its own part
+            and all side by side: the first records of an index, or format, mount and the first files. The
+            others ask for nothing meanwhile.
         shelf_days: Days without power between the preconditioning and the workload: the pages of
             `device.reliability` age.
         from_state: A file with a device preconditioned earlier (`nandlab run --save-state`), instead of the
@@ -86,6 +89,7 @@ class Precondition(Given):
     steady_windows: int | None = None
     placement: int | str | Mapping[str, Any] | None = None
     warm_up: int | None = None
+    load: bool | None = None
     shelf_days: float | None = None
     from_state: str | None = None
 
