@@ -77,6 +77,8 @@ def lsm(
     cache_bytes: int | str | None = None,
     write_unit_bytes: int | None = None,
     extent_bytes: int | str | None = None,
+    compaction_readahead_bytes: int | str | None = None,
+    table_write_bytes: int | str | None = None,
     allocation: Literal['first_fit', 'next_fit'] | None = None,
     trim: Literal['at_once', 'discard', 'fstrim', 'never'] | Mapping[str, Any] | None = None,
     wal: bool | None = None,
@@ -139,6 +141,14 @@ def lsm(
             two from 512 to 65536. Default 4096.
         extent_bytes: Bytes of an extent on a block device, a multiple of `write_unit_bytes`; on a zoned
             drive it has no effect. Default "64 KiB".
+        compaction_readahead_bytes: Bytes that a compaction asks for at once, a multiple of
+            `write_unit_bytes` up to 64 MiB. RocksDB's `compaction_readahead_size` is 2 MiB, for tables
+            of 64 MiB; a table here has 1 MiB unless `target_file_bytes` says otherwise, and is read in
+            four parts. Default "256 KiB".
+        table_write_bytes: Bytes of a write to a table, and of a move on zones, a multiple of
+            `write_unit_bytes` up to 64 MiB; what is left of a table's data and what is left of its
+            index and filter are shorter writes. RocksDB's `writable_file_max_buffer_size` is 1 MiB, for
+            tables of 64 MiB. Default "256 KiB".
         allocation: Where a new file's extents are looked for on a block device. Default "first_fit".
         trim: When a deleted file's space is trimmed on a block device; a zone is reset when its last
             file goes. Default "at_once".

@@ -341,6 +341,7 @@ def load_update(
     updates: int | None = None,
     spacing: int | None = None,
     theta: float | None = None,
+    puts: bool | None = None,
 ) -> Choice:
     """A bulk load in the order of keys, then updates.
 
@@ -349,6 +350,8 @@ def load_update(
         updates: Updates after the load. Default 100000.
         spacing: Distance of two keys. Default 1.
         theta: Exponent of the frequencies of updates, 0 (uniform) to 10. Default 0.0.
+        puts: Whether updates are puts, which do not look first whether the key is there: db_bench's
+            overwrite. An LSM tree then reads nothing for them. Default false.
     """
 
 def keys(

@@ -82,7 +82,8 @@ impl Tree<'_> {
     /// A table's records against its entry in the manifest and its filter.
     fn check_table(&mut self, level: usize, file: &FileMeta) -> Result<(), IndexError> {
         let table = self.io.table(file.id, file.bytes)?;
-        let mut cursor = RunCursor::new(&mut self.io, vec![(file.id, file.bytes)], Access::Ahead, None)?;
+        let access = Access::Ahead(self.config.compaction_readahead_bytes);
+        let mut cursor = RunCursor::new(&mut self.io, vec![(file.id, file.bytes)], access, None)?;
         let (mut records, mut tombstones) = (0, 0);
         let (mut first, mut last): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
         while let Some((key, value)) = cursor.current() {

@@ -92,6 +92,14 @@ pub struct Options {
     pub write_unit_bytes: u32,
     /// Bytes of an extent on a block device, a multiple of `write_unit_bytes`; on a zoned drive it has no effect.
     pub extent_bytes: ByteCount,
+    /// Bytes that a compaction asks for at once, a multiple of `write_unit_bytes` up to 64 MiB. RocksDB's
+    /// `compaction_readahead_size` is 2 MiB, for tables of 64 MiB; a table here has 1 MiB unless `target_file_bytes` says
+    /// otherwise, and is read in four parts.
+    pub compaction_readahead_bytes: ByteCount,
+    /// Bytes of a write to a table, and of a move on zones, a multiple of `write_unit_bytes` up to 64 MiB; what is left of a
+    /// table's data and what is left of its index and filter are shorter writes. RocksDB's `writable_file_max_buffer_size`
+    /// is 1 MiB, for tables of 64 MiB.
+    pub table_write_bytes: ByteCount,
     /// Where a new file's extents are looked for on a block device.
     pub allocation: Allocation,
     /// When a deleted file's space is trimmed on a block device; a zone is reset when its last file goes.
@@ -134,6 +142,8 @@ impl Default for Options {
             cache_bytes: ByteCount(1 << 20),
             write_unit_bytes: 4096,
             extent_bytes: ByteCount(64 << 10),
+            compaction_readahead_bytes: ByteCount(256 << 10),
+            table_write_bytes: ByteCount(256 << 10),
             allocation: Allocation::FirstFit,
             trim: Trim::AtOnce,
             wal: true,
@@ -182,6 +192,8 @@ pub struct Config {
     pub(super) cache_bytes: u64,
     pub(super) unit_bytes: u32,
     pub(super) extent_bytes: u64,
+    pub(super) compaction_readahead_bytes: u64,
+    pub(super) table_write_bytes: u64,
     pub(super) allocation: Allocation,
     pub(super) trim: Trim,
     pub(super) wal: bool,
@@ -189,6 +201,9 @@ pub struct Config {
 }
 
 const DEFAULT_BASE: ByteCount = ByteCount(4 << 20);
+/// Bytes of a request for tables at most.
+const MOST_AT_ONCE: u64 = 64 << 20;
+
 impl Options {
     /// Fills in defaults that depend on other options.
     pub fn resolve(&mut self) {
@@ -241,6 +256,15 @@ impl Options {
         if extent == 0 || extent % u64::from(unit) != 0 || extent > 1 << 30 {
             let why = format!("an extent is a whole number of units of {unit} bytes, up to 1 GiB");
             return Err(IndexError::option("extent_bytes", &extent, why));
+        }
+        for (key, ByteCount(bytes)) in [
+            ("compaction_readahead_bytes", self.compaction_readahead_bytes),
+            ("table_write_bytes", self.table_write_bytes),
+        ] {
+            if bytes == 0 || bytes % u64::from(unit) != 0 || bytes > MOST_AT_ONCE {
+                let why = format!("a request is a whole number of units of {unit} bytes, up to 64 MiB");
+                return Err(IndexError::option(key, &bytes, why));
+            }
         }
         self.trim.check()?;
         if !(256..=1 << 20).contains(&self.block_bytes) {
@@ -360,6 +384,8 @@ impl Options {
             cache_bytes: self.cache_bytes.0,
             unit_bytes: self.write_unit_bytes,
             extent_bytes: self.extent_bytes.0,
+            compaction_readahead_bytes: self.compaction_readahead_bytes.0,
+            table_write_bytes: self.table_write_bytes.0,
             allocation: self.allocation,
             trim: self.trim,
             wal: self.wal,
@@ -397,6 +423,10 @@ mod tests {
         refused(|o| o.shortest_value_bytes = Some(5), "shortest_value_bytes");
         refused(|o| o.write_unit_bytes = 1000, "write_unit_bytes");
         refused(|o| o.extent_bytes = ByteCount(4097), "extent_bytes");
+        refused(|o| o.compaction_readahead_bytes = ByteCount(0), "compaction_readahead_bytes");
+        refused(|o| o.compaction_readahead_bytes = ByteCount(4097), "compaction_readahead_bytes");
+        refused(|o| o.table_write_bytes = ByteCount(2048), "table_write_bytes");
+        refused(|o| o.table_write_bytes = ByteCount((64 << 20) + 4096), "table_write_bytes");
         refused(|o| o.block_bytes = 255, "block_bytes");
         refused(|o| o.trim = Trim::Discard(Discard { bytes: ByteCount(0) }), "trim.discard.bytes");
         refused(|o| o.trim = Trim::Fstrim(Fstrim { every_bytes: ByteCount(0) }), "trim.fstrim.every_bytes");

@@ -397,7 +397,7 @@ fn turn_on_jobs(store: &mut dyn Storage, config: &Config) {
 
 fn over<'d>(device: &'d mut dyn BlockDevice, config: &Config) -> Result<Box<dyn Storage + 'd>, IndexError> {
     if let Some(shape) = device.zone_shape() {
-        return Ok(Box::new(ZoneFiles::new(device, shape, config.unit_bytes)?));
+        return Ok(Box::new(ZoneFiles::new(device, shape, config.unit_bytes, config.table_write_bytes)?));
     }
     let by_level = config.placement == Placement::Levels;
     let room = Room { piece_bytes: config.extent_bytes, by_level, trim: config.trim, allocation: config.allocation };

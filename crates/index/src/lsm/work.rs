@@ -257,9 +257,10 @@ impl Tree<'_> {
             }
         }
         tables.retain(|(_, files)| !files.is_empty());
+        let access = Access::Ahead(self.config.compaction_readahead_bytes);
         let mut runs = (Vec::new(), Vec::new());
         for (level, files) in tables {
-            runs.0.push(RunCursor::new(&mut self.io, files, Access::Ahead, None)?);
+            runs.0.push(RunCursor::new(&mut self.io, files, access, None)?);
             runs.1.push(level);
         }
         Ok(runs)

@@ -68,6 +68,8 @@ impl File {
 pub struct ZoneFiles<'d> {
     space: Space<'d>,
     unit_bytes: usize,
+    /// Bytes moved by one request.
+    move_bytes: u64,
     /// Zones of each root area; the areas are the first two.
     root_zones: usize,
     files: BTreeMap<FileId, File>,
@@ -103,11 +105,17 @@ impl std::fmt::Debug for ZoneFiles<'_> {
 }
 
 impl<'d> ZoneFiles<'d> {
-    /// No files yet on `device`, with its zones as reported.
+    /// No files yet on `device`, with its zones as reported. Tables leave a zone in requests of `move_bytes`, a whole number of
+    /// units.
     ///
     /// # Errors
     /// [`IndexError::Option`] if the device has too few zones, or allows too few active ones.
-    pub fn new(device: &'d mut dyn BlockDevice, shape: ZoneShape, unit_bytes: u32) -> Result<Self, IndexError> {
+    pub fn new(
+        device: &'d mut dyn BlockDevice,
+        shape: ZoneShape,
+        unit_bytes: u32,
+        move_bytes: u64,
+    ) -> Result<Self, IndexError> {
         let space = Space::new(device, shape, unit_bytes);
         let refuse = |why: String| Err(IndexError::option("write_unit_bytes", &unit_bytes, why));
         let sectors = space.zones.iter().map(|zone| zone.capacity).min().unwrap_or(0);
@@ -135,6 +143,7 @@ impl<'d> ZoneFiles<'d> {
         Ok(Self {
             space,
             unit_bytes: unit_bytes as usize,
+            move_bytes,
             root_zones,
             files: BTreeMap::new(),
             logs: BTreeSet::new(),

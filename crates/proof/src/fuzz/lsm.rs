@@ -72,6 +72,8 @@ fn options(bytes: &[u8; OPTIONS]) -> Options {
                 Trim::Discard(Discard { bytes: ByteCount(0) }),
             ],
         ),
+        compaction_readahead_bytes: size(bytes[15], [256 << 10, 512, 1_024, 4_096, 65_536, 700]),
+        table_write_bytes: size(bytes[15] / 6, [256 << 10, 512, 1_024, 4_096, 65_536, 1_000]),
         allocation: one(bytes[14] / 20, [Allocation::FirstFit, Allocation::NextFit]),
         ..Options::default()
     }

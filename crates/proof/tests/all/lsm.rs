@@ -53,6 +53,15 @@ fn benches() -> Vec<Bench> {
             },
         ),
         bench([62, 16, 512], &tiered),
+        // Each request for a table is a single unit.
+        bench(
+            [64, 8, 512],
+            &Options {
+                compaction_readahead_bytes: ByteCount(512),
+                table_write_bytes: ByteCount(512),
+                ..leveled.clone()
+            },
+        ),
         bench([63, 8, 1024], &Options { wal: false, trim: Trim::Never, allocation, ..leveled }),
     ]
 }
@@ -205,7 +214,7 @@ fn an_lsm_tree_survives_cuts_one_after_another() {
         let mut random = Random::new(5);
         let mut reached = 0;
         for case in 0..80_u64 {
-            let mut bench = benches().swap_remove((case % 4) as usize);
+            let mut bench = benches().swap_remove((case % 5) as usize);
             bench.seed = case;
             let cuts = some_cuts(&mut random, 80);
             reached += u64::from(bench.run(&ftl, &cuts, 400).is_some());

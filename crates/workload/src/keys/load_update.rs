@@ -22,11 +22,14 @@ pub struct Config {
     pub spacing: u64,
     /// Exponent of the frequencies of updates, 0 (uniform) to 10.
     pub theta: f64,
+    /// Whether updates are puts, which do not look first whether the key is there: db_bench's overwrite. An LSM tree then
+    /// reads nothing for them.
+    pub puts: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { records: 100_000, updates: 100_000, spacing: 1, theta: 0.0 }
+        Self { records: 100_000, updates: 100_000, spacing: 1, theta: 0.0, puts: false }
     }
 }
 
@@ -61,8 +64,9 @@ impl KeyOptions for Config {
         let load = (0..self.records).map(move |n| Ok(KeyOp { action: Action::Load, key: n * spacing }));
         let mut random = Random::new(setting.seed);
         let (ranks, scatter) = (Ranks::new(self.records, self.theta), Permutation::new(self.records, SCATTER_KEY));
-        let updates = (0..self.updates)
-            .map(move |_| Ok(KeyOp { action: Action::Update, key: scatter.apply(ranks.draw(&mut random)) * spacing }));
+        let action = if self.puts { Action::Put } else { Action::Update };
+        let updates =
+            (0..self.updates).map(move |_| Ok(KeyOp { action, key: scatter.apply(ranks.draw(&mut random)) * spacing }));
         Ok(Box::new(load.chain(updates)))
     }
 }

@@ -105,11 +105,15 @@ fn ycsb_d_reads_the_latest() {
 
 #[test]
 fn a_load_ascends_and_updates_hit_it() {
-    let ops = stream(&load_update::Config { records: 500, updates: 5_000, spacing: 7, theta: 0.0 }, 1);
+    let config = load_update::Config { records: 500, updates: 5_000, spacing: 7, ..Default::default() };
+    let ops = stream(&config, 1);
     assert!(ops[..500].iter().zip(0..).all(|(op, n)| *op == KeyOp { action: Action::Load, key: n * 7 }));
     let updated: BTreeSet<u64> = ops[500..].iter().map(|op| op.key).collect();
     assert!(ops[500..].iter().all(|op| op.action == Action::Update && op.key % 7 == 0 && op.key < 3_500));
     assert!(updated.len() > 495, "{} of 500 keys", updated.len());
+    let puts = stream(&load_update::Config { puts: true, ..config }, 1);
+    assert_eq!(puts[..500], ops[..500]);
+    assert!(puts[500..].iter().zip(&ops[500..]).all(|(put, op)| *put == KeyOp { action: Action::Put, key: op.key }));
 }
 
 fn read(text: &str) -> Result<Vec<KeyOp>, WorkloadError> {

@@ -9,8 +9,6 @@ use crate::IndexError;
 use nandlab_nand::Origin;
 use std::rc::Rc;
 
-/// Bytes gathered for one request.
-const WRITE_BYTES: usize = 256 << 10;
 /// Bytes of a filter beside its bits: kind, probes, sum, and the rest of a last line.
 const FILTER_AROUND: usize = 2 + SUM_BYTES + 64;
 
@@ -121,18 +119,23 @@ impl<'c> Builder<'c> {
         close(&mut self.bytes, self.block, self.file, self.index.blocks());
         self.block = self.bytes.len();
         self.index.add(&self.largest, self.start + self.block as u64);
-        self.write(store, Origin::INDEX_LEAF, WRITE_BYTES)
+        self.write(store, Origin::INDEX_LEAF, self.config.table_write_bytes as usize)
     }
 
-    /// Appends whole units if there are at least `least` bytes.
+    /// Appends whole units, `table_write_bytes` at once, while there are at least `least` bytes.
     fn write(&mut self, store: &mut dyn Storage, origin: Origin, least: usize) -> Result<(), IndexError> {
-        let whole = self.bytes.len() - self.bytes.len() % store.unit_bytes();
-        if whole == 0 || self.bytes.len() < least {
-            return Ok(());
+        let mut written = 0;
+        loop {
+            let left = self.bytes.len() - written;
+            let now = (left - left % store.unit_bytes()).min(self.config.table_write_bytes as usize);
+            if now == 0 || left < least {
+                break;
+            }
+            store.append(self.file, &self.bytes[written..written + now], origin)?;
+            written += now;
         }
-        store.append(self.file, &self.bytes[..whole], origin)?;
-        self.bytes.drain(..whole);
-        self.start += whole as u64;
+        self.bytes.drain(..written);
+        self.start += written as u64;
         self.block = self.bytes.len();
         Ok(())
     }

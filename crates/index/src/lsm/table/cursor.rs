@@ -7,16 +7,13 @@ use crate::IndexError;
 use nandlab_nand::Origin;
 use std::rc::Rc;
 
-/// Bytes that a sequential reader asks for at once.
-const READ_AHEAD: u64 = 256 << 10;
-
 /// How a cursor reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Access {
     /// Block by block through the cache.
     Cached,
-    /// Many blocks at once, past the cache: for compaction.
-    Ahead,
+    /// So many bytes at once, in whole units, past the cache: for compaction.
+    Ahead(u64),
 }
 
 /// A position in a run.
@@ -32,7 +29,7 @@ pub(in super::super) struct RunCursor {
     /// The loaded block's records, and where the current one begins.
     records: Rc<[u8]>,
     at: usize,
-    /// What was read ahead: its table, its offset in the file, its bytes.
+    /// What was read ahead: its table, its offset in the file, its bytes; from a unit's begin to a unit's end.
     ahead: (usize, u64, Vec<u8>),
     /// Bytes read ahead, in total.
     pub(in super::super) read_bytes: u64,
@@ -108,7 +105,7 @@ impl RunCursor {
             self.open = Some(table.clone());
             self.records = match self.access {
                 Access::Cached => table.block(io, self.next_block)?,
-                Access::Ahead => self.load(io, &table)?,
+                Access::Ahead(bytes) => self.load(io, &table, bytes)?,
             };
             (self.next_block, self.at) = (self.next_block + 1, 0);
             if !self.records.is_empty() {
@@ -118,15 +115,26 @@ impl RunCursor {
         Ok(())
     }
 
-    fn load(&mut self, io: &mut Io<'_>, table: &Table) -> Result<Rc<[u8]>, IndexError> {
+    /// The next block's records. A request that cuts a block is followed by one for what comes behind it, as with
+    /// RocksDB's `FilePrefetchBuffer`: no unit of the data is read twice.
+    fn load(&mut self, io: &mut Io<'_>, table: &Table, at_once: u64) -> Result<Rc<[u8]>, IndexError> {
         let (from, end) = table.span(self.next_block);
-        let (of, start, bytes) = &self.ahead;
-        if *of != self.table || end > start + bytes.len() as u64 {
+        let unit = io.store.unit_bytes() as u64;
+        let (of, start, bytes) = &mut self.ahead;
+        if *of != self.table {
+            bytes.clear();
+            (*of, *start) = (self.table, from - from % unit);
+        }
+        while end > *start + bytes.len() as u64 {
+            // Blocks before this one are not needed again.
+            let passed = (from - from % unit - *start) as usize;
+            bytes.drain(..passed);
+            *start += passed as u64;
             let (_, last) = table.span(table.blocks() - 1);
-            let (bytes, skip) =
-                io.read(table.file, from, end.max((from + READ_AHEAD).min(last)), Origin::INDEX_LEAF)?;
-            self.read_bytes += bytes.len() as u64;
-            self.ahead = (self.table, from - skip as u64, bytes);
+            let next = *start + bytes.len() as u64;
+            let (read, _) = io.read(table.file, next, (next + at_once).min(last), Origin::INDEX_LEAF)?;
+            self.read_bytes += read.len() as u64;
+            bytes.extend(read);
         }
         let (_, start, bytes) = &self.ahead;
         table.checked(self.next_block, &bytes[(from - start) as usize..(end - start) as usize])

@@ -7,9 +7,6 @@ use crate::IndexError;
 use nandlab_nand::{Origin, SECTOR_BYTES};
 use std::collections::BTreeSet;
 
-/// Bytes moved by one request.
-const MOVE_BYTES: u64 = 256 << 10;
-
 impl ZoneFiles<'_> {
     /// Moves the live extents out of the zone with the most dead sectors, for a file of this lifetime; returns the moved
     /// files. A log needs an empty zone: for its sake an active zone is emptied into others, if no zone with dead sectors can be.
@@ -114,7 +111,7 @@ impl ZoneFiles<'_> {
 
     /// An extent in parts of one request each.
     fn cut(&self, extent: Extent) -> Vec<Extent> {
-        let most = (MOVE_BYTES / u64::from(SECTOR_BYTES)).max(self.unit_sectors());
+        let most = self.move_bytes / u64::from(SECTOR_BYTES);
         let starts = (extent.start..extent.end()).step_by(most as usize);
         starts.map(|start| Extent { start, sectors: most.min(extent.end() - start) }).collect()
     }

@@ -1,7 +1,7 @@
 //! Flushes and compactions beside the host's operations, on a device that promises little: requests end in any order, a
 //! flush makes durable only what had ended when it began, and only at its end.
 
-use super::cuts::{cut_everywhere_on, options, Cuttable};
+use super::cuts::{cut_everywhere_on, options, single_units, Cuttable};
 use super::pending::Pending;
 use super::trims::FSTRIM;
 use super::{contents, range, refuses_and_stays_whole, small, tiered, Map};
@@ -15,7 +15,7 @@ type Sector = [u8; 512];
 
 /// A device whose requests take pseudo-random times.
 #[derive(Clone)]
-struct Disk {
+pub struct Disk {
     durable: Vec<Sector>,
     /// By sector: the writes not known to be durable, each with its request's number, the newest last.
     written: BTreeMap<u64, Vec<(u64, Sector)>>,
@@ -25,7 +25,7 @@ struct Disk {
 }
 
 impl Disk {
-    fn new(sectors: usize) -> Self {
+    pub fn new(sectors: usize) -> Self {
         Self { durable: vec![[0; 512]; sectors], written: BTreeMap::new(), pending: Pending::new(), left: u64::MAX }
     }
 
@@ -263,7 +263,7 @@ fn a_full_device_refuses_puts_and_the_tree_stays_whole() {
 fn a_tree_with_jobs_survives_a_cut_at_every_request() {
     let is_long = std::env::var_os("NANDLAB_LONG").is_some();
     let (steps, each) = if is_long { (1_500, 6) } else { (240, 1) };
-    for options in [options(), tiered(options()), Options { wal: false, ..options() }] {
+    for options in [options(), tiered(options()), Options { wal: false, ..options() }, single_units(options())] {
         let cases = cut_everywhere_on(&Disk::new(800), &beside(options), steps, each);
         println!("{cases:?}");
         assert!(cases[0] > 80 && cases[1] > 40, "{cases:?}");

@@ -162,6 +162,20 @@ pub fn options() -> Options {
     }
 }
 
+/// Each request for a table is a single unit.
+#[allow(clippy::needless_pass_by_value)] // as an option set is written where it is used
+pub fn single_units(options: Options) -> Options {
+    let unit = ByteCount(options.write_unit_bytes.into());
+    Options { compaction_readahead_bytes: unit, table_write_bytes: unit, ..options }
+}
+
+#[test]
+fn a_tree_that_asks_for_single_units_survives_a_cut_at_every_request() {
+    let cases = cut_everywhere(&single_units(options()), 600, 2);
+    println!("{cases:?}");
+    assert!(cases[0] > 400 && cases[1] > 200, "{cases:?}");
+}
+
 #[test]
 fn a_leveled_tree_survives_a_cut_at_every_request() {
     let cases = cut_everywhere(&options(), 1_200, 4);

@@ -9,6 +9,7 @@ mod fillrandom;
 mod hard_cases;
 mod model;
 mod pending;
+mod request_sizes;
 mod trims;
 mod zones;
 mod zones_beside;

@@ -1,7 +1,7 @@
 //! Flushes and compactions beside the host's operations over zones, on a drive that promises little: requests end in any
 //! order, and a flush makes durable only what had ended when it began, with what came before it in its zone.
 
-use super::cuts::{cut_everywhere_on, Cuttable};
+use super::cuts::{cut_everywhere_on, single_units, Cuttable};
 use super::pending::Pending;
 use super::zones::{options, takes_updates};
 use super::{contents, fills, refuses_and_stays_whole, small, tiered, Map};
@@ -231,6 +231,7 @@ fn a_tree_with_jobs_on_zones_survives_a_cut_at_every_request() {
         (tiered(options()), [60, 17, 4]),
         (Options { wal: false, ..options() }, [40, 20, 0]),
         (options(), [10, 13, 5]),
+        (single_units(options()), [10, 13, 5]),
     ] {
         let cases =
             cut_everywhere_on(&Beside::new(zones, capacity as u64, 32, active as u32), &beside(options), steps, each);
