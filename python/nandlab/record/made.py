@@ -258,11 +258,13 @@ class Handle(View):
     Attributes:
         host_pages: Host pages written through it.
         host_bytes: Bytes of these pages that the host wrote. Each page is programmed whole; the rest is what
-            was there before, or the list of a page that gathers sectors, and blanks.
-        moved_pages: Pages last written through it that were moved.
+            was there before, or the list of a page that gathers sectors, and blanks. What is written again
+            while it waits for its page counts once.
+        moved_pages: Pages last written through it that were moved; where sectors are gathered, pages of
+            sectors that were moved.
         waf: Pages written and moved over pages written; None without a page written.
-        bytes_waf: Bytes of pages written and moved over bytes that the host wrote; None without one. It is
-            larger than `waf` if writes are smaller than pages.
+        bytes_waf: Bytes of pages written and moved over `host_bytes`; None without one. It is larger than
+            `waf` if writes are smaller than pages.
         units: Reclaim units begun for host pages.
         unfilled_units: Updates by the host that found room left in its reclaim unit.
         flushed_pages: Host pages that a flush programmed before they were full; 0 where no sectors are
@@ -1194,7 +1196,8 @@ class Preconditioning(View):
     """Preconditioning cost.
 
     Attributes:
-        requests: Page writes, plus workload requests before the measurement.
+        requests: Page writes, plus requests before the measurement: those of a warm-up, and of the tenants'
+            loads.
         flash: Flash operations for them.
         waf: Write amplification; None if nothing was written.
         windows: Capacities written until the device was steady, or up to the limit; None if the experiment
