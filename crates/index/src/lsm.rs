@@ -76,4 +76,4 @@ pub use stats::{BloomStats, Stall, Stalls, Stats};
 pub use storage::{FileId, Lifetime, Storage};
 pub use tree::Tree;
 pub use version::LEVELS;
-pub use zones::{ZoneFiles, ACTIVE_ZONES_MIN};
+pub use zones::{zones_needed, ZoneFiles, ACTIVE_ZONES_MIN};

@@ -13,7 +13,8 @@ use crate::IndexError;
 
 /// The first stream number; above every table's file number that could be taken for one.
 const FIRST_EPOCH: u64 = 1 << 48;
-/// Bytes of a checkpoint for the log of a tree that is opened.
+/// Bytes kept for the log of a tree that is opened: 16 places on zones, 32 on a block device. A log in more pieces may not find
+/// room in a full manifest.
 const LOG_BYTES: usize = 256;
 /// No file, for errors.
 const ROOT: u64 = 0;

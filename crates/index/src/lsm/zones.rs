@@ -32,9 +32,21 @@ const RESERVE: usize = 1;
 /// A zone is finished if one part in so many of it or less is left.
 const WASTE: u64 = 4;
 /// Zones beside the root areas: for the log, for two levels, and the reserve.
-const ZONES_MIN: usize = 4;
+const ZONES_MIN: u64 = 4;
 /// Active zones: both root areas during a checkpoint, the log's, and one for tables.
 pub const ACTIVE_ZONES_MIN: u32 = 4;
+
+/// Zones of a root area, on a drive with `zones` of them that take so many `sectors` each.
+fn root_zones(unit_bytes: u32, sectors: u64, zones: u64) -> u64 {
+    let of_zone = sectors * u64::from(SECTOR_BYTES);
+    let in_units = (of_zone - of_zone % u64::from(unit_bytes)).max(1);
+    storage::root_bytes(zones * of_zone, unit_bytes).div_ceil(in_units)
+}
+
+/// Zones that a tree needs with units of `unit_bytes`, on a drive with `zones` of them that take so many `sectors` each.
+pub fn zones_needed(unit_bytes: u32, sectors: u64, zones: u64) -> u64 {
+    2 * root_zones(unit_bytes, sectors, zones) + ZONES_MIN
+}
 
 #[derive(Clone, Debug)]
 struct File {
@@ -124,9 +136,13 @@ impl<'d> ZoneFiles<'d> {
         if units == 0 {
             return refuse(format!("a zone takes {} bytes, less than a unit", sectors * u64::from(SECTOR_BYTES)));
         }
-        let bytes: u64 = space.zones.iter().map(|zone| zone.capacity * u64::from(SECTOR_BYTES)).sum();
-        let root_zones = storage::root_bytes(bytes, unit_bytes).div_ceil(units * u64::from(unit_bytes)) as usize;
-        if space.zones.len() < 2 * root_zones + ZONES_MIN {
+        if shape.conventional > 0 {
+            return refuse(
+                "the first zones are conventional, and the manifest needs zones with a write pointer".to_owned(),
+            );
+        }
+        let root_zones = root_zones(unit_bytes, sectors, space.zones.len() as u64);
+        if (space.zones.len() as u64) < zones_needed(unit_bytes, sectors, space.zones.len() as u64) {
             return refuse(format!(
                 "the drive has {} zones of {} bytes; the manifest takes {}, files need {ZONES_MIN}",
                 space.zones.len(),
@@ -144,7 +160,7 @@ impl<'d> ZoneFiles<'d> {
             space,
             unit_bytes: unit_bytes as usize,
             move_bytes,
-            root_zones,
+            root_zones: root_zones as usize,
             files: BTreeMap::new(),
             logs: BTreeSet::new(),
             log_zone: None,

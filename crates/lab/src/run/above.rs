@@ -134,6 +134,7 @@ fn play_keys(
     let mut mirror = Mirror::new(seat);
     let switch = mirror.switch();
     let loaded = || gate.pass();
+    let load = gate.is_there().then_some(load);
     let between = || Ok(());
     let host = Host {
         index,
@@ -144,6 +145,7 @@ fn play_keys(
         explain: &explain,
         load,
         loaded: &loaded,
+        room: "part",
     };
     let played = host.play(&mut mirror, &switch, &mut *ops)?;
     Ok(Left { index: Some(played.index), files: None, stopped: own(played.stopped, &control) })
@@ -210,7 +212,8 @@ impl FilesPlayer {
             let op = op.map_err(explain)?;
             match op {
                 FileOp::Transaction => {
-                    if self.gate.take().is_some_and(|gate| gate.pass()) {
+                    if let Some(gate) = self.gate.take().filter(Gate::is_there) {
+                        gate.pass();
                         self.begin();
                     }
                     if self.control.is_cancelled() {

@@ -135,9 +135,18 @@ pub(crate) fn play(
         log.map_or(Ok(()), OpLog::state)?;
         timeline.map_or(Ok(()), Timeline::state)
     };
-    let loaded = || false;
-    let host =
-        Host { index, seed, keeps_time, control, between: &between, explain: &explain, load: 0, loaded: &loaded };
+    let loaded = || ();
+    let host = Host {
+        index,
+        seed,
+        keeps_time,
+        control,
+        between: &between,
+        explain: &explain,
+        load: None,
+        loaded: &loaded,
+        room: "device.capacity",
+    };
     host.play(&mut mirror, &switch, ops)
 }
 
@@ -152,10 +161,12 @@ pub(super) struct Host<'a> {
     pub(super) between: &'a dyn Fn() -> Result<(), LabError>,
     /// What an error of the workload means.
     pub(super) explain: &'a dyn Fn(WorkloadError) -> LabError,
-    /// The operations of the load, a bulk load among them.
-    pub(super) load: u64,
-    /// Called behind the load; true if the load is no part of what is measured.
-    pub(super) loaded: &'a dyn Fn() -> bool,
+    /// The operations of a load that is no part of what is measured, a bulk load among them.
+    pub(super) load: Option<u64>,
+    /// Called behind the load.
+    pub(super) loaded: &'a dyn Fn(),
+    /// What would give the index more room.
+    pub(super) room: &'a str,
 }
 
 impl Host<'_> {
@@ -171,7 +182,7 @@ impl Host<'_> {
             Ok(tree) => (Some(tree), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        let mut player = Player::new(index, self.seed, self.keeps_time, control);
+        let mut player = Player::new(index, self.seed, (self.keeps_time, self.room), control);
         let mut stopped = match created {
             Ok(()) => None,
             Err(error) => Some(player.stop(index, error)?),
@@ -183,9 +194,10 @@ impl Host<'_> {
         if let Err(error) = player.load(tree.as_dyn(), &mut ops) {
             stopped = Some(player.stop(index, error)?);
         }
-        let mut load = Some(self.load);
+        let mut load = self.load;
         while stopped.is_none() {
-            if load.take_if(|load| player.done >= *load).is_some() && (self.loaded)() {
+            if load.take_if(|load| player.done >= *load).is_some() {
+                (self.loaded)();
                 player.begin(tree.as_dyn());
             }
             if player.done % BATCH == 0 {
@@ -210,6 +222,10 @@ impl Host<'_> {
         if let Err(error) = end_jobs(&mut tree) {
             let why = player.stop(index, error)?;
             stopped.get_or_insert(why);
+        }
+        if load.is_some() {
+            // It ended in its load, so nothing was measured.
+            player.begin(tree.as_dyn());
         }
         control.set_done(player.done);
         (self.between)()?;
@@ -260,6 +276,7 @@ fn end_jobs(tree: &mut AnyIndex<'_>) -> Result<(), IndexError> {
 struct Player<'a> {
     config: &'a IndexConfig,
     control: &'a Control,
+    room: &'a str,
     random: Random,
     value: Vec<u8>,
     /// Operations in all; the counts below begin with what is measured.
@@ -276,10 +293,11 @@ struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    fn new(config: &'a IndexConfig, seed: u64, keeps_time: bool, control: &'a Control) -> Self {
+    fn new(config: &'a IndexConfig, seed: u64, (keeps_time, room): (bool, &'a str), control: &'a Control) -> Self {
         Self {
             config,
             control,
+            room,
             random: Random::of(seed, Stream::IndexValues),
             value: Vec::new(),
             done: 0,
@@ -460,12 +478,13 @@ impl<'a> Player<'a> {
                 };
                 let what = format!(
                     "the index is full: it needs more than the {pages} pages of {page_bytes} bytes that the device has; \
-                     a larger device.capacity has more"
+                     a larger {} has more",
+                    self.room
                 );
                 Ok(self.stopped(StopReason::IndexFull, &what))
             }
             IndexError::NoSpace { .. } => {
-                let what = format!("{error}; a larger device.capacity has more");
+                let what = format!("{error}; a larger {} has more", self.room);
                 Ok(self.stopped(StopReason::IndexFull, &what))
             }
             IndexError::Option { key, .. } => {

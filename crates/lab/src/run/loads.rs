@@ -52,11 +52,14 @@ impl Run<'_> {
         let Some(tenants) = self.experiment.tenants() else { return (None, Vec::new()) };
         let mut notices = Vec::new();
         for tenant in &tenants.tenant {
-            if matches!(tenant.workload.kind(), Kind::Keys(keys) if keys.load() == 0) {
+            let Kind::Keys(keys) = tenant.workload.kind() else { continue };
+            let name = &tenant.name;
+            if keys.load() == 0 {
                 notices.push(format!(
-                    "precondition.load makes only the index of tenant {}: its workload has no load, which ycsb and load_update have",
-                    tenant.name
+                    "precondition.load makes only the index of tenant {name}: its workload has no load, which ycsb and load_update have"
                 ));
+            } else if keys.operations() == Some(keys.load()) {
+                notices.push(all_in_load(name));
             }
         }
         let mut first = None;
@@ -67,11 +70,13 @@ impl Run<'_> {
                     first.get_or_insert(Stopped { why: *why, message: format!("tenant {name} ended {message}") });
                 }
                 Some(_) => {}
-                None => notices.push(format!(
-                    "tenant {name} has done all of its operations in its load: its workload has none behind the load"
-                )),
+                None => notices.push(all_in_load(name)),
             }
         }
         (first, notices)
     }
+}
+
+fn all_in_load(name: &str) -> String {
+    format!("tenant {name} does all of its operations in its load: its workload has none behind it")
 }

@@ -100,14 +100,17 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// The load is done: the program waits until the run lets it through. False if there is no gate, since loads are a part of
-    /// the run.
-    pub(super) fn pass(&self) -> bool {
+    /// Whether there is one: loads are no part of the run.
+    pub(super) fn is_there(&self) -> bool {
+        self.line.has_gate
+    }
+
+    /// The load is done: the program waits until the run lets it through.
+    pub(super) fn pass(&self) {
         if self.line.has_gate && self.line.wait(Waits::Gate(self.now.get())).is_none() {
             // The run is over.
             self.control.cancel();
         }
-        self.line.has_gate
     }
 }
 

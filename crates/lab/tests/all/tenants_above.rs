@@ -250,7 +250,10 @@ fn loads_that_cannot_be_are_told() {
         "ycsb = { mix = \"c\", records = 100000, operations = 5 }",
     );
     let record = record(&text(&[full, reads()], "last"), &["precondition.load=true"]);
-    assert_eq!(rows(&record)[0].stopped.as_ref().map(|stopped| stopped.why), Some(StopReason::IndexFull));
+    let row = &rows(&record)[0];
+    assert_eq!(row.stopped.as_ref().map(|stopped| stopped.why), Some(StopReason::IndexFull));
+    assert!(row.stopped.as_ref().unwrap().message.ends_with("a larger part has more"), "{:?}", row.stopped);
+    assert_eq!(row.index.unwrap().operations.total, 0, "nothing of it was measured");
     assert_eq!(rows(&record)[1].requests, 100, "the others go on");
 }
 
@@ -280,6 +283,10 @@ fn loads_that_leave_nothing_to_measure_are_told() {
     let alone = record(&text(&both, "last"), &["precondition.load=true", "workload.tenants.alone=reads"]);
     assert_eq!(alone.precondition, beside.precondition, "the device is the same");
     assert_eq!(rows(&alone).iter().map(|row| row.requests).collect::<Vec<_>>(), [100]);
+    let whole = tenant("whole", &format!("index.{LSM}"), "load_update = { records = 4000, updates = 0 }");
+    let nothing = record(&text(&[whole, reads()], "last"), &load);
+    let told = "tenant whole does all of its operations in its load: its workload has none behind it";
+    assert!(nothing.notices.iter().any(|notice| notice == told), "{:?}", nothing.notices);
     let aged = refused(&text(&both, "last"), &["precondition.load=true", "precondition.shelf_days=30"]).message;
     assert!(aged.contains("days without power; take one of the two"), "{aged}");
 }

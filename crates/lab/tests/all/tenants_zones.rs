@@ -142,7 +142,9 @@ fn trees_load_their_zones_before_the_measurement() {
     let whole = played(&text(&trees, ""), &[]);
     for at in 0..2 {
         let [first, second] = [&loaded, &whole].map(|record| rows(record)[at].index.unwrap());
-        assert_eq!((first.operations, first.records), (second.operations, second.records));
+        let (ours, theirs) = (first.operations, second.operations);
+        assert_eq!((ours.total, ours.read, ours.update), (4_000, theirs.read, theirs.update));
+        assert_eq!((theirs.insert, first.records), (6_000, second.records));
     }
     assert!(loaded.host.written_sectors < whole.host.written_sectors / 2 + whole.host.written_sectors / 4);
 }
@@ -159,7 +161,10 @@ fn conventional_zones_belong_to_the_tenant_that_has_them() {
     assert_eq!((written, rows(&record)[1].stopped.clone()), (2 << 20, None));
     let other_way = [tree("tree", "part = \"8 MiB\"", ""), both[0].clone()];
     let error = why(&text(&other_way, ""), &sets);
-    assert!(error.contains("its first zones are conventional"), "{error}");
+    assert!(
+        error.contains("tenant[0].part = 8 MiB cannot work: the first zones of its part, 2, are conventional"),
+        "{error}"
+    );
     let tree =
         format!("[workload]\n{}\n[index]\n{} }}\n{DRIVE}", INSERTS.replace("workload.", ""), LSM.replace("index.", ""));
     let error = refused(&tree, &sets).message;
@@ -182,7 +187,9 @@ fn what_does_not_go_with_zones_is_refused() {
     let plain = |name: &str| tree(name, "", "");
     let cases = [
         (text(&[job("part = \"700 KiB\"")], ""), "a zone of the device has 512 KiB"),
-        (text(&[job("part = 0.01")], ""), "a zone of the device has 512 KiB"),
+        (text(&[job("part = 0.01")], ""), "it is less than a zone of the device, 512 KiB"),
+        (text(&[job("queues = 2")], ""), "only a single queue keeps it"),
+        (text(&[tree("tree", "part = \"2 MiB\"", "")], ""), "it needs 6 zones, and the part of this tenant has 4"),
         (text(&[job("part = \"16 MiB\""), job("").replace("job", "late")], ""), "in whole zones of 512 KiB"),
         (text(&[tree("tree", "part = \"whole\"", ""), job("")], ""), "no other tenant may move these"),
         (text(&[plain("tree"), job("part = \"whole\"")], ""), "no other tenant may move these"),
@@ -192,13 +199,22 @@ fn what_does_not_go_with_zones_is_refused() {
         (text(&[tenant("tree", "index.btree = {}", INSERTS)], ""), "a B+tree and a file system write anywhere"),
         (
             text(&[tenant("mail", "fs.fat = {}", "workload.postmark = {}")], ""),
-            "a B+tree and a file system write anywhere",
+            "tenant[0].fs = fat cannot work: a B+tree and a file system write anywhere",
         ),
     ];
     for (text, expected) in cases {
         let error = why(&text, &[]);
         assert!(error.contains(expected), "{error}\n{text}");
     }
+    // A tree that only loads, since another tenant runs alone, needs its zones for itself just as well.
+    let loading =
+        |tree: String| text(&[tree, job("")], "").replace("[workload.tenants]", "[workload.tenants]\nalone = \"job\"");
+    let load = ["precondition.load=true"];
+    let error = why(&loading(tree("tree", "part = \"whole\"", "")), &load);
+    assert!(error.contains("no other tenant may move these"), "{error}");
+    let limited = format!("{}{LIMITS}", loading(plain("tree")));
+    let error = why(&limited, &load);
+    assert!(error.contains("this tenant may take any number of them"), "{error}");
     // A share is rounded down to whole zones: 3.2 of 32 are 3.
     let record = played(&text(&[of_fio("job", "part = 0.1", "rw=write;bs=16k")], ""), &[]);
     assert_eq!(record.host.written_sectors * 512, 3 * ZONE);

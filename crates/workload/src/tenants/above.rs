@@ -1,10 +1,11 @@
 //! Tenants with an index or a file system in their part of the device.
 
 use super::{Config, Part, Tenant};
+use crate::origins::origins;
 use crate::{Kind, Setting, Workload, WorkloadError};
 use nandlab_block::{Request, ZoneShape};
 use nandlab_fs::{FsConfig, FsError, Over};
-use nandlab_index::lsm::ACTIVE_ZONES_MIN;
+use nandlab_index::lsm::{zones_needed, ACTIVE_ZONES_MIN};
 use nandlab_index::{IndexConfig, IndexError};
 use std::path::Path;
 
@@ -96,6 +97,12 @@ impl Tenant {
         (own, first): (&Setting<'_>, u64),
         play: &mut Play<'_>,
     ) -> Result<Box<dyn Workload>, WorkloadError> {
+        let writes_in_order = self.is_above() || matches!(self.workload.name(), "fio" | "trace");
+        if own.zones.is_some() && writes_in_order && self.queues > 1 {
+            let why =
+                "a zone takes writes in the order of their sectors, and only a single queue keeps it; leave it out";
+            return Err(WorkloadError::option(&format!("tenant[{at}].queues"), &self.queues, why));
+        }
         let opened = match self.workload.kind() {
             Kind::Requests(options) => options.open(own),
             Kind::Keys(_) | Kind::Files(_) => {
@@ -108,24 +115,33 @@ impl Tenant {
     }
 
     /// Checks that its index or file system can work in the zones of its part.
-    fn check_own_zones(&self, at: usize, zones: ZoneShape) -> Result<(), WorkloadError> {
+    fn check_own_zones(&self, at: usize, (zones, sectors): (ZoneShape, u64)) -> Result<(), WorkloadError> {
         let refuse =
             |key: &str, given: &str, why: &str| Err(WorkloadError::option(&format!("tenant[{at}].{key}"), &given, why));
-        let above = self.index.as_ref().map_or("fs", IndexConfig::name);
-        if !matches!(self.index, Some(IndexConfig::Lsm(_))) {
+        let of_fs = || self.fs.as_ref().map_or("fs", FsConfig::name);
+        let above = self.index.as_ref().map_or_else(of_fs, IndexConfig::name);
+        let Some(IndexConfig::Lsm(options)) = &self.index else {
             let why = "a B+tree and a file system write anywhere, and the zones of this device are written in order; index.lsm \
                        writes in order";
             return refuse(if self.index.is_some() { "index" } else { "fs" }, above, why);
-        }
+        };
         if zones.conventional > 0 {
-            let why = "its first zones are conventional, and a tree keeps its manifest in zones with a write pointer; give these \
-                       zones to a tenant before it";
-            return refuse("part", &format!("{} conventional zones", zones.conventional), why);
+            let why = format!(
+                "the first zones of its part, {}, are conventional, and a tree keeps its manifest in zones with a write pointer; \
+                 leave device.zones.conventional out, or give these zones to a tenant before it",
+                zones.conventional
+            );
+            return match self.part {
+                Some(Part::Own(part)) => refuse("part", &part.to_string(), &why),
+                Some(Part::Whole) => refuse("part", "\"whole\"", &why),
+                None => refuse("index", above, &why),
+            };
         }
-        if self.queues > 1 {
-            let why =
-                "a zone takes writes in the order of their sectors, and only a single queue keeps it; leave it out";
-            return refuse("queues", &self.queues.to_string(), why);
+        let (count, needed) =
+            (sectors / zones.size, zones_needed(options.write_unit_bytes, zones.capacity, sectors / zones.size));
+        if count < needed {
+            let why = format!("it needs {needed} zones, and the part of this tenant has {count}");
+            return refuse("index", above, &why);
         }
         if (1..ACTIVE_ZONES_MIN).contains(&zones.max_active) {
             let why = format!(
@@ -139,7 +155,7 @@ impl Tenant {
 
     /// Checks that its index or file system fits its part.
     fn check_part(&self, at: usize, own: &Setting<'_>) -> Result<(), WorkloadError> {
-        own.zones.map_or(Ok(()), |zones| self.check_own_zones(at, zones))?;
+        own.zones.map_or(Ok(()), |zones| self.check_own_zones(at, (zones, own.sectors)))?;
         if let (Some(index), Kind::Keys(keys)) = (&self.index, self.workload.kind()) {
             let largest = keys.largest_key().unwrap_or(0);
             if largest > index.largest_key() {
@@ -172,10 +188,13 @@ impl Config {
     }
 
     /// Checks that nobody else takes what a tree needs of a device with zones: its own zones, and places among the active ones.
-    pub(super) fn check_zones(&self, zones: Option<ZoneShape>) -> Result<(), WorkloadError> {
-        let tree = self.asking().find(|(_, tenant)| tenant.index.is_some());
+    /// With loads, all tenants that load count, too.
+    pub(super) fn check_zones(&self, zones: Option<ZoneShape>, with_loads: bool) -> Result<(), WorkloadError> {
+        let takes_part = |tenant: &Tenant| self.asks(tenant) || with_loads && tenant.is_above();
+        let all = || origins().zip(&self.tenant).filter(|(_, tenant)| takes_part(tenant));
+        let tree = all().find(|(_, tenant)| tenant.index.is_some());
         let (Some(zones), Some((origin, tree))) = (zones, tree) else { return Ok(()) };
-        let others = || self.asking().filter(|(other, _)| *other != origin).map(|(_, tenant)| tenant);
+        let others = || all().filter(|(other, _)| *other != origin).map(|(_, tenant)| tenant);
         let at = |tenant: &Tenant| self.tenant.iter().position(|one| one.name == tenant.name).unwrap_or(0);
         let is_whole = |tenant: &&Tenant| tenant.part == Some(Part::Whole);
         if let Some(whole) =

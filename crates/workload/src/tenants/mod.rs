@@ -186,7 +186,7 @@ impl Config {
     ) -> Result<Box<dyn Workload>, WorkloadError> {
         self.check()?;
         let regions = parts::lay_out(&self.tenant, setting.sectors, setting.zones)?;
-        self.check_zones(setting.zones)?;
+        self.check_zones(setting.zones, are_loads)?;
         let (mut askers, mut queues) = (Vec::new(), Vec::new());
         let takes_part = |tenant: &Tenant| if are_loads { tenant.is_above() } else { self.asks(tenant) };
         for (origin, tenant) in origins().zip(&self.tenant).filter(|(_, tenant)| takes_part(tenant)) {

@@ -103,7 +103,10 @@ fn length(part: Footprint, sectors: u64, zone: Option<u64>) -> Result<u64, Strin
     let length = part.sectors(sectors);
     let Some(zone) = zone else { return Ok(length) };
     let is_whole = match part {
-        Footprint::Share(_) => length >= zone,
+        Footprint::Share(_) if length < zone => {
+            return Err(format!("it is less than a zone of the device, {}", bytes(zone)));
+        }
+        Footprint::Share(_) => true,
         Footprint::Bytes(given) => given.0 % bytes(zone).0 == 0,
     };
     if is_whole {

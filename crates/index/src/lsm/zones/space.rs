@@ -51,8 +51,7 @@ impl<'d> Space<'d> {
         for start in (0..device.sectors() / shape.size).map(|zone| zone * shape.size) {
             let report = device.zone_at(start).expect("the device has as many zones as it tells");
             let written = report.write_pointer.map_or(report.capacity, |pointer| pointer - start);
-            // A conventional zone is for others.
-            let read_only = matches!(report.state, ZoneState::ReadOnly | ZoneState::NotWritePointer);
+            let read_only = report.state == ZoneState::ReadOnly;
             zones.push(Zone { start, capacity: report.capacity, written, read_only, lifetime: None, writer: None });
         }
         Self { queue: Queue::new(device), shape, zones, unit: u64::from(unit_bytes / SECTOR_BYTES) }
