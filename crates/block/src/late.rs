@@ -128,7 +128,8 @@ impl Late {
     pub(crate) fn issued(&mut self, number: u64, timeline: &mut Timeline) {
         let Some(&one) = self.under_way.back().filter(|one| one.is_answered) else { return };
         let begun = one.begun.max(timeline.controlled_until());
-        self.answer(number, &UnderWay { begun, ..one }, begun, timeline);
+        let done = self.answer(number, &UnderWay { begun, ..one }, begun);
+        timeline.answered_early(number, one.arrival, done);
     }
 
     /// Goes on to the next news about a request, but not beyond `limit`; false if there is none by then.
@@ -148,7 +149,8 @@ impl Late {
             self.path.stored(&one.request, one.write);
         }
         if is_answered {
-            self.answer(number, &one, at, timeline);
+            let done = self.answer(number, &one, at);
+            timeline.answered(number, one.arrival, done);
         }
         self.forget();
         if is_done && one.pack.is_some() {
@@ -195,20 +197,22 @@ impl Late {
             let Some(one) = one.filter(|one| !one.is_answered) else { continue };
             one.is_answered = true;
             let one = *one;
-            self.answer(number, &one, flash, timeline);
+            let done = self.answer(number, &one, flash);
+            timeline.answered(number, one.arrival, done);
             self.forget();
         }
     }
 
-    fn answer(&mut self, number: u64, one: &UnderWay, flash: Time, timeline: &mut Timeline) {
+    /// The host has its answer; returns when.
+    fn answer(&mut self, number: u64, one: &UnderWay, flash: Time) -> Time {
         let done = self.path.answer(&one.request, (one.arrival, one.begun), flash);
         if let Some(slots) = &mut self.slots {
             slots.push(Reverse(done + self.think));
         }
-        timeline.answered(number, one.arrival, done);
         self.path.answered(one.arrival, done, one.held_up);
         let completion = Completion { arrival: one.arrival, done };
         self.ended.push(Ended { number, request: one.request, completion });
+        done
     }
 
     /// The requests that ended since the last call.

@@ -136,6 +136,12 @@ impl History {
         }
     }
 
+    /// A request was answered before its operations ended: they are not what it took.
+    pub(super) fn answered_early(&mut self, number: u64, arrival: Time, done: Time) {
+        self.last_of.remove(&number);
+        self.answered(number, arrival, done);
+    }
+
     /// A request was answered.
     pub(super) fn answered(&mut self, number: u64, arrival: Time, done: Time) {
         let last = self.last_of.remove(&number);

@@ -45,6 +45,14 @@ impl Timeline {
         self.ops.keep_rare();
     }
 
+    /// A host request came at `arrival` and was answered at `done`, before its operations ended.
+    #[inline]
+    pub fn answered_early(&mut self, request: u64, arrival: Time, done: Time) {
+        if let Some(history) = &mut self.history {
+            history.answered_early(request, arrival, done);
+        }
+    }
+
     /// A host request came at `arrival` and was answered at `done`.
     #[inline]
     pub fn answered(&mut self, request: u64, arrival: Time, done: Time) {
