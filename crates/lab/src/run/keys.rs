@@ -1,104 +1,24 @@
 //! Plays a key workload operation by operation: an index over the engine.
 
+mod below;
 mod left;
 
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
 use crate::latency::LatencyMeter;
 use crate::record::{IndexRecord, OperationCounts, StopReason, Stopped};
-use crate::run::mark::Mark;
-use crate::run::mark::{begin_timeline, sample};
+use crate::run::mark::{begin_timeline, Mark};
 use crate::run::meter::Meter;
 use crate::run::session::{Run, BATCH};
-use crate::stack::Engine;
 use crate::stack::{OpLog, Timeline};
-use nandlab_block::{
-    BlockDevice, Completion, Ended, Error, HostClock, Mirror, Op, PathTimes, Payload, Queued, Request, Switch,
-    ZoneReport, ZoneShape,
-};
+use below::Below;
+use nandlab_block::{BlockDevice, Completion, Error, HostClock, Mirror, Op, PathTimes, Request, Switch};
 use nandlab_index::{AnyIndex, Index, IndexConfig, IndexError, Options};
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::Time;
 use nandlab_workload::keys::{Action, KeyOp, KeyOptions, KeySetting, KeyWorkload};
 use nandlab_workload::WorkloadError;
 use std::iter::Peekable;
-
-/// The engine as an index's device, measured.
-struct Below<'a> {
-    engine: &'a mut dyn Engine,
-    meter: &'a mut Meter,
-    start: &'a Mark,
-    /// The clock of requests side by side, and how many there were, if the index has jobs in the background.
-    clock: Option<HostClock>,
-    begun: u64,
-}
-
-impl BlockDevice for Below<'_> {
-    fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
-        // The workload starts after the preconditioning.
-        let request = Request { time: request.time.max(self.start.time), ..*request };
-        let submitted = self.engine.requests().submit_one(&request, data);
-        match &submitted {
-            Ok(completion) => self.meter.add(&[request], &[*completion], &[]),
-            Err(Error::Unreadable { .. }) => {
-                let completion = Completion { arrival: request.time, done: self.engine.now().max(request.time) };
-                self.meter.add(&[request], &[completion], &[0]);
-            }
-            Err(_) => {}
-        }
-        self.sample();
-        submitted
-    }
-
-    fn zone_shape(&self) -> Option<ZoneShape> {
-        self.engine.zone_shape()
-    }
-
-    fn zone_at(&self, sector: u64) -> Option<ZoneReport> {
-        self.engine.zone_at(sector)
-    }
-
-    fn sectors(&self) -> u64 {
-        self.engine.sectors()
-    }
-
-    fn queued(&mut self) -> Option<&mut dyn Queued> {
-        self.clock.is_some().then_some(self as &mut dyn Queued)
-    }
-}
-
-impl Below<'_> {
-    fn sample(&mut self) {
-        if self.meter.series.is_due(self.meter.host.requests) {
-            sample(self.engine, self.meter, self.start);
-        }
-    }
-}
-
-impl Queued for Below<'_> {
-    fn begin(&mut self, request: &Request, data: Payload<'_>) -> Result<u64, Error> {
-        let request = Request { time: request.time.max(self.start.time), ..*request };
-        let clock = self.clock.as_mut().expect("there are requests side by side");
-        let completion = self.engine.requests().begin(&request, data, clock)?;
-        self.meter.add(&[request], &[completion], &[]);
-        self.sample();
-        self.begun += 1;
-        Ok(self.begun - 1)
-    }
-
-    fn step(&mut self, limit: Time, ended: &mut Vec<Ended>) -> bool {
-        let Some(clock) = &mut self.clock else { return false };
-        let goes_on = self.engine.requests().step(clock, limit);
-        let news = clock.take_ended();
-        self.meter.add_ended(&news);
-        ended.extend(news);
-        goes_on
-    }
-
-    fn now(&mut self) -> Time {
-        self.engine.now()
-    }
-}
 
 /// A key workload's result.
 pub(crate) struct Played {
