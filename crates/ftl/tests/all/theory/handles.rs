@@ -13,6 +13,47 @@ use nandlab_nand::{Counting, Geometry, PlacementId, Rules};
 const BLOCKS: u32 = 16_384;
 const PAGES: u32 = 32;
 
+/// Writes one place of so many `sectors` at a time, through the first handle below `first` and through the second above.
+struct Host {
+    places: u64,
+    first: u64,
+    sectors: u32,
+    /// The share of the writes that goes to the first handle.
+    r: f64,
+}
+
+impl Host {
+    /// Fills the device, writes it uniformly, and then with the share, each so often; returns the use of the handles before the
+    /// last stretch and after it.
+    fn play(&self, lab: &mut super::Lab, seed: u64, times: [u64; 3]) -> [Vec<HandleUse>; 2] {
+        let Self { places, first, sectors, r } = *self;
+        let (mut random, mut clock, mut done) = (Random::new(seed), HostClock::closed_loop(1), Vec::new());
+        let mut write = |lab: &mut super::Lab, count: u64, next: &mut dyn FnMut(&mut Random, u64) -> u64| {
+            for batch in 0..count / 1024 {
+                let request = |step| {
+                    let place = next(&mut random, 1024 * batch + step);
+                    let placement = PlacementId::of(u8::from(place >= first));
+                    Request { placement, ..Request::new(Op::Write, place * u64::from(sectors), sectors) }
+                };
+                let requests: Vec<Request> = (0..1024).map(request).collect();
+                done.clear();
+                lab.submit_batch(&requests, &mut clock, &mut done).expect("the device has no faults");
+            }
+        };
+        let used = |lab: &super::Lab| lab.uses().placement.expect("the host places").handles;
+        write(lab, places + 1024, &mut |_, step| step % places);
+        write(lab, times[0] * places, &mut |random, _| random.below(places));
+        let mut chosen = |random: &mut Random, _| match random.chance(r) {
+            true => random.below(first),
+            false => first + random.below(places - first),
+        };
+        write(lab, times[1] * places, &mut chosen);
+        let before = used(lab);
+        write(lab, times[2] * places, &mut chosen);
+        [before, used(lab)]
+    }
+}
+
 /// Each handle's write amplification: a share `r` of the writes goes to the first one, with a share `f` of the pages.
 fn measured(r: f64, f: f64, op: f64) -> [f64; 2] {
     let config = Config {
@@ -25,29 +66,8 @@ fn measured(r: f64, f: f64, op: f64) -> [f64; 2] {
     let first = (f * logical as f64).round() as u64;
     let geometry = Geometry::single_die(BLOCKS, PAGES, 4096).expect("a plain shape");
     let mut lab = mount(Counting::new(geometry, Rules::default()), logical as u32, &config);
-    let (mut random, mut clock, mut done) = (Random::new(3), HostClock::closed_loop(1), Vec::new());
-    let mut write = |lab: &mut super::Lab, count: u64, next: &mut dyn FnMut(&mut Random, u64) -> u64| {
-        for batch in 0..count / 1024 {
-            let request = |step| {
-                let page = next(&mut random, 1024 * batch + step);
-                let placement = PlacementId::of(u8::from(page >= first));
-                Request { placement, ..Request::new(Op::Write, page * 8, 8) }
-            };
-            let requests: Vec<Request> = (0..1024).map(request).collect();
-            done.clear();
-            lab.submit_batch(&requests, &mut clock, &mut done).expect("the device has no faults");
-        }
-    };
-    write(&mut lab, logical + 1024, &mut |_, step| step % logical);
-    write(&mut lab, 3 * logical, &mut |random, _| random.below(logical));
-    let mut chosen = |random: &mut Random, _| match random.chance(r) {
-        true => random.below(first),
-        false => first + random.below(logical - first),
-    };
-    write(&mut lab, 3 * logical, &mut chosen);
-    let before = lab.uses().placement.expect("the host places").handles;
-    write(&mut lab, 4 * logical, &mut chosen);
-    let after = lab.uses().placement.expect("the host places").handles;
+    let host = Host { places: logical, first, sectors: 8, r };
+    let [before, after] = host.play(&mut lab, 3, [3, 3, 4]);
     let waf = |before: HandleUse, after: HandleUse| {
         1.0 + (after.moved_pages - before.moved_pages) as f64 / (after.host_pages - before.host_pages) as f64
     };
@@ -81,29 +101,8 @@ fn gathered(r: f64, f: f64, op: f64) -> ([f64; 2], f64) {
     let geometry = Geometry::single_die(blocks, pages, 512 * sectors).expect("a plain shape");
     let mut lab = mount(Counting::new(geometry, Rules::default()), (valid / u64::from(sectors)) as u32, &config);
     let first = (f * valid as f64).round() as u64;
-    let (mut random, mut clock, mut done) = (Random::new(5), HostClock::closed_loop(1), Vec::new());
-    let mut write = |lab: &mut super::Lab, count: u64, next: &mut dyn FnMut(&mut Random, u64) -> u64| {
-        for batch in 0..count.div_ceil(1024) {
-            let request = |step| {
-                let sector = next(&mut random, 1024 * batch + step);
-                let placement = PlacementId::of(u8::from(sector >= first));
-                Request { placement, ..Request::new(Op::Write, sector, 1) }
-            };
-            done.clear();
-            let requests: Vec<Request> = (0..1024).map(request).collect();
-            lab.submit_batch(&requests, &mut clock, &mut done).expect("the device has no faults");
-        }
-    };
-    write(&mut lab, valid, &mut |_, step| step % valid);
-    write(&mut lab, 3 * valid, &mut |random, _| random.below(valid));
-    let mut chosen = |random: &mut Random, _| match random.chance(r) {
-        true => random.below(first),
-        false => first + random.below(valid - first),
-    };
-    write(&mut lab, 4 * valid, &mut chosen);
-    let before = lab.uses().placement.expect("the host places").handles;
-    write(&mut lab, 3 * valid, &mut chosen);
-    let after = lab.uses().placement.expect("the host places").handles;
+    let host = Host { places: valid, first, sectors: 1, r };
+    let [before, after] = host.play(&mut lab, 5, [3, 4, 3]);
     assert_eq!(lab.events().map_dirty_evictions, 0, "the map is in memory");
     let of = |before: HandleUse, after: HandleUse| {
         let host = (after.host_pages - before.host_pages) * u64::from(sectors);
